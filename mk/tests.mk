@@ -59,6 +59,11 @@ $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_a
 # There the test hears which key a rank got.
 $(BUILD)/tests/unit/job_key_test: private LDFLAGS_SAN += -Wl,--wrap=co_auth_open
 
+# There it is counted how often heads are decoded.
+$(BUILD)/tests/unit/mcast_heads_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
+$(BUILD)/tests/unit/mcast_heads_test $(BUILD)/tests/unit/engine_heads_test: private LDFLAGS_SAN += -Wl,--wrap=co_wire_chunk_decode \
+  -Wl,--wrap=co_wire_control_decode,--wrap=co_mcast_deliver,--wrap=co_mcast_deliver_lane,--wrap=co_receive_lane_fill,--wrap=co_landing_open
+
 # There the library that puts buffers into groups is one without RDMA.
 $(BUILD)/tests/unit/engine_onesided_test: private LDFLAGS_SAN += -Wl,--wrap=co_onesided_library_load
 
@@ -75,7 +80,7 @@ $(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/
 include mk/modules.mk
 
 # There the module's parts meet a device that is none.
-VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test verbs_join_test verbs_queue_pair_test verbs_health_test)
+VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test rc_poll_test verbs_join_test verbs_queue_pair_test verbs_health_test)
 $(VERBS_UNIT): $(VERBS_OBJ)
 $(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
 

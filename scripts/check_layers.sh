@@ -81,8 +81,9 @@ only_above() {
 }
 
 only_there() {
-    if grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"mcast/state/endpoint\.h"' "$1" | sed "s|^|$1:|" | grep .; then
-        echo "  what an endpoint has is the affair of tests/unit/mcast/receive and mcast_inside.c; other tests ask mcast_inside.h"
+    if grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*\"($2)\.h\"" "$1" | sed "s|^|$1:|" | grep .; then
+        echo "  what an endpoint has is the affair of tests/unit/mcast/receive and mcast_inside.c, what an engine has that of"
+        echo "  engine_inside.c; other tests ask mcast_inside.h and engine_inside.h"
         status=1
     fi
 }
@@ -102,8 +103,9 @@ for file in "$@"; do
     src/* | tests/unit/* | tests/fuzz/*) only_above "$file" ;;
     esac
     case $file in
-    tests/unit/mcast/mcast_inside.c | tests/unit/mcast/receive/*) ;;
-    tests/unit/*) only_there "$file" ;;
+    tests/unit/mcast/mcast_inside.c | tests/unit/mcast/receive/*) only_there "$file" 'engine/engine_state' ;;
+    tests/unit/engine/engine_inside.c) only_there "$file" 'mcast/state/endpoint' ;;
+    tests/unit/*) only_there "$file" 'mcast/state/endpoint|engine/engine_state' ;;
     esac
 done
 exit "$status"

@@ -72,6 +72,10 @@ check_folders() {
     bash scripts/check_folders.sh "${files[@]}"
 }
 
+check_units() {
+    perl scripts/check_unit_includes.pl "${files[@]}"
+}
+
 check_knots() {
     perl scripts/count_knots.pl <"$log.code"
 }
@@ -123,7 +127,7 @@ check_documents() {
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers folders layers knots externals words prefixes labels doors braces headers exports documents)
+checks=(format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

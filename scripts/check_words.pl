@@ -20,7 +20,7 @@ my @rules = (
     ['src/p2p/', 'links|doors?|invitations?|invites?', 'rc, connection request'],
     ['src/p2p/', 'lend|lent', 'exported region'],
     ['src/engine/progress/', 'bells?', 'wake_fds'],
-    ['src/engine/', 'co_placed', 'onesided'],
+    ['src/engine/', 'placed', 'onesided'],
     ['src/pmpi/', 'layers?|placeholders?|presence', 'process, request_handle, pmix'],
     ['src/(engine|p2p)/', 'places?_of_rank|peer_of_place', 'local rank'],
     ['src/(transport|mcast|engine)/', 'signs?', 'liveness'],

@@ -5,7 +5,7 @@
 //   engine.c      open and close
 //   start/        what is opened and agreed on at the start: cores.c, transports.c, network*.c, messages_*.c, ...
 //   progress/workers_open.c   threads, how many        worker_roles.c   what each does in a turn
-//   collective/blocking.c     placed or not            decide/trials.c  which side is faster, as the job finds out
+//   collective/blocking.c     one-sided or not         decide/trials.c  which side is faster, as the job finds out
 //   collective/team_seed.c    communicators from their beginning
 //   collective/onesided_*.c   by RDMA writes to a group
 //   collective/calls.c        on the caller's stack, or as a task
@@ -87,7 +87,7 @@ struct co_engine {
     struct co_auth *auth;
     struct co_mcast *mcast;
     struct co_p2p *p2p;                      // NULL: messages stay native
-    struct co_onesided_collective *onesided; // NULL: no collective is placed, on no rank
+    struct co_onesided_collective *onesided; // NULL: no collective goes one-sided, on no rank
     char onesided_text[240];                 // why not, or with which coordinator; empty: none is set
 
     struct co_trylock lock; // holder moves the engine

@@ -120,7 +120,7 @@ test_ci() {
 
 test_style() {
     local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
-    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/shm"
+    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/shm" "$tree/tests/unit/shm"
     cp -r "$top/scripts" "$top/.clang-format" "$tree/"
     printf '%s\n//\n// Fine: getenv("x"), strcpy and TO''DO stand in prose only.\nint fine;\n' "$licence" | sed 's/TO''DO/to do/' \
         >"$tree/src/base/fine.c"
@@ -145,12 +145,13 @@ test_style() {
     printf '%s\n// An offer, in a sentence.\nint co_p2p_push_offer, co_p2p_keeper, is_under_way;\n' "$licence" >"$tree/src/p2p/words.c"
     printf '%s\nint co_base_f(void)\n{\n    co_store_release(&x, 1);\n}\n' "$licence" >"$tree/src/base/unlabelled.c"
     printf '%s\nint co_base_g(void)\n{\n    co_load_acquire(&x); // acquire Z1: y\n}\n' "$licence" >"$tree/src/base/half.c"
+    printf '%s\n#include "shm/x1.h"\n#include "p2p/p2p.h"\n#include "base/c.h"\n' "$licence" >"$tree/tests/unit/shm/x1_test.c"
     printf '%s\nint co_base_h(void)\n{\n    return 0;\n}\n' "$licence" >"$tree/src/p2p/prefix.c"
     sed -i "s/'engine' => [0-9]*/'engine' => 30/" "$tree/scripts/count_externals.pl"
     { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
     { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
-    for check in format licence names length leftovers folders layers knots externals words prefixes labels doors braces headers; do
+    for check in format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers; do
         if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
             continue
         fi
@@ -158,6 +159,7 @@ test_style() {
     done
     check "style: a hidden inner header is refused" says 'src/engine/a.c:2: must not include "mcast/inner.h"'
     check "style: MPI stays in src/pmpi" says 'only src/pmpi knows MPI'
+    check "style: a unit program tests one part" says 'tests/unit/shm/x1_test.c: includes "p2p/p2p.h", which is not of shm'
     check "style: a full folder is named" says 'src/shm: 26 .c files, at most 25'
     check "style: a file name that stands twice" says 'src/engine/c.h'
     check "style: a tag that stands twice" says 'src/engine/f.h:2:co_a'

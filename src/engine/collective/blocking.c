@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocking collectives of a team, by the thread of the call: what is large enough for it is placed
-// (onesided_collective.c), all else, and what could not be placed, goes the ordinary way (calls.c). Hot: without placed
+// Blocking collectives of a team, by the thread of the call: what is large enough for it goes one-sided
+// (onesided_collective.c), all else, and what could not, goes the ordinary way (calls.c). Hot: without one-sided
 // collectives it costs two loads.
 #include <stddef.h>
 
@@ -10,27 +10,27 @@
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 
-// Out of line: what is not placed must not pay for it.
-static __attribute__((noinline)) int place_bcast(struct co_team *team, int root, void *buffer, size_t bytes,
-                                                 size_t *came)
+// Out of line: what is not one-sided must not pay for it.
+static __attribute__((noinline)) int onesided_bcast(struct co_team *team, int root, void *buffer, size_t bytes,
+                                                    size_t *came)
 {
-    int placed = co_onesided_collective_bcast(team, root, buffer, bytes);
-    if (placed == CO_ONESIDED_NOT) {
+    int result = co_onesided_collective_bcast(team, root, buffer, bytes);
+    if (result == CO_ONESIDED_NOT) {
         return co_team_run_bcast(team, root, buffer, bytes, came);
     }
     if (came != NULL) {
         *came = bytes;
     }
-    return placed == CO_ONESIDED_WHOLE ? 0 : placed;
+    return result == CO_ONESIDED_WHOLE ? 0 : result;
 }
 
-static __attribute__((noinline)) int place_allgather(struct co_team *team, const void *mine, void *all, size_t bytes)
+static __attribute__((noinline)) int onesided_allgather(struct co_team *team, const void *mine, void *all, size_t bytes)
 {
-    int placed = co_onesided_collective_allgather(team, mine, all, bytes);
-    if (placed == CO_ONESIDED_NOT) {
+    int result = co_onesided_collective_allgather(team, mine, all, bytes);
+    if (result == CO_ONESIDED_NOT) {
         return co_team_run_allgather(team, mine, all, bytes, "MPI_Allgather");
     }
-    return placed == CO_ONESIDED_WHOLE ? 0 : placed;
+    return result == CO_ONESIDED_WHOLE ? 0 : result;
 }
 
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
@@ -40,7 +40,7 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
         return broken;
     }
     if (co_onesided_collective_is_for(team->engine->onesided, bytes)) {
-        return place_bcast(team, root, buffer, bytes, came);
+        return onesided_bcast(team, root, buffer, bytes, came);
     }
     return co_team_run_bcast(team, root, buffer, bytes, came);
 }
@@ -52,7 +52,7 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
         return broken;
     }
     if (co_onesided_collective_is_for(team->engine->onesided, block_bytes)) {
-        return place_allgather(team, mine, all, block_bytes);
+        return onesided_allgather(team, mine, all, block_bytes);
     }
     return co_team_run_allgather(team, mine, all, block_bytes, "MPI_Allgather");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls of a team that are not placed (blocking.c). The hot path is here: a team on one node with nothing
+// The calls of a team that are not one-sided (blocking.c). The hot path is here: a team on one node with nothing
 // outstanding runs its operation on the caller's stack, without lock, queue, allocation or clock. Everything else
 // becomes a task.
 #include "engine/collective/calls.h"

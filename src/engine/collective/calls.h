@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collectives of a team that are not placed: on the caller's stack, or as a task. Private to src/engine; by the thread
-// of the call.
+// Collectives of a team that are not one-sided: on the caller's stack, or as a task. Private to src/engine; by the
+// thread of the call.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_CALLS_H
 #define CASTOFF_ENGINE_COLLECTIVE_CALLS_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A placed call: all members say that they can, so everybody is inside the call; then one transfer for each root; after
-// each all say what became of it. The same words reach everybody, so all go the same way: what one of them lacks, all
-// do again the ordinary way, on the same buffers. The words are a small allgather of the team: a member that has died
-// ends it with an error, as it would end any other.
+// A one-sided call: all members say that they can, so everybody is inside the call; then one transfer for each root;
+// after each all say what became of it. The same words reach everybody, so all go the same way: what one of them lacks,
+// all do again the ordinary way, on the same buffers. The words are a small allgather of the team: a member that has
+// died ends it with an error, as it would end any other.
 #include "engine/collective/onesided_collective.h"
 
 #include <errno.h>

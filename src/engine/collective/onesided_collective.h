@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Placed collectives: large blocking broadcasts and allgathers between hosts of one rank each that go by one stream of
-// RDMA writes, which a hop on the path multiplies, straight into the buffers of all members (castoff_group.h; S4). A
+// One-sided collectives: large blocking broadcasts and allgathers between hosts of one rank each that go by one stream
+// of RDMA writes, which a hop on the path multiplies, straight into the buffers of all members (castoff_group.h; S4). A
 // way beside tasks, where a coordinator is set; what it cannot do goes the ordinary way on the same buffers. Private to
 // src/engine. Calls: the thread of the call.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_COLLECTIVE_H
@@ -21,7 +21,7 @@ struct co_team;
 enum { CO_ONESIDED_NOT, CO_ONESIDED_WHOLE }; // go the ordinary way, as all members do; or done
 enum { CO_ONESIDED_RANKS_MOST = 1025 };      // the sender of a group and its members
 
-// Of an engine that can place something; all ranks have it, or none.
+// Of an engine that can do any; all ranks have it, or none.
 struct co_onesided_collective {
     struct co_onesided_library library;
     struct castoff_group_options options; // of every group; texts are the settings'
@@ -33,7 +33,7 @@ struct co_onesided_collective {
     _Atomic bool has_told;
 };
 
-// Large enough. Hot, where nothing is placed a load.
+// Large enough. Hot, where nothing goes one-sided a load.
 static inline bool co_onesided_collective_is_for(const struct co_onesided_collective *onesided, size_t bytes)
 {
     return __builtin_expect(onesided != NULL, 0) && bytes >= onesided->least_bytes;

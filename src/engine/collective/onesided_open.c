@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether collectives can be placed in this job: asked of each rank once, answered alike on all. Start-up only.
+// Whether collectives can go one-sided in this job: asked of each rank once, answered alike on all. Start-up only.
 #include "engine/collective/onesided_open.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Opens what placed collectives need, at the start of the job. Private to src/engine.
+// Opens what one-sided collectives need, at the start of the job. Private to src/engine.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_OPEN_H
 #define CASTOFF_ENGINE_COLLECTIVE_ONESIDED_OPEN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a team knows of its placed collectives (onesided_collective.h). Private to src/engine.
+// What a team knows of its one-sided collectives (onesided_collective.h). Private to src/engine.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_TEAM_H
 #define CASTOFF_ENGINE_COLLECTIVE_ONESIDED_TEAM_H
 

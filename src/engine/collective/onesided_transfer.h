@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One transfer of a placed call after the other, beside the thread that has called MPI. Private to src/engine.
+// One transfer of a one-sided call after the other, beside the thread that has called MPI. Private to src/engine.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_TRANSFER_H
 #define CASTOFF_ENGINE_COLLECTIVE_ONESIDED_TRANSFER_H
 

@@ -55,7 +55,7 @@ void co_team_trials_open(struct co_team *team, unsigned class)
         (struct co_team_trials){.calls = CO_TRIALS_AFTER, .next = CO_TRIALS_AFTER + 1, .first_class = (uint16_t) class};
 }
 
-static bool is_placed(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
+static bool is_onesided(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
 {
     return co_onesided_collective_is_for(engine->onesided, bytes) && co_onesided_collective_fits(facts);
 }
@@ -64,7 +64,7 @@ static bool is_placed(const struct co_engine *engine, const struct co_team_facts
 static bool can_change(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                        size_t bytes)
 {
-    return engine->policy[call] == CO_AUTO && !is_placed(engine, facts, bytes) &&
+    return engine->policy[call] == CO_AUTO && !is_onesided(engine, facts, bytes) &&
            co_decide(&engine->tune, facts, call, bytes, CO_YES) == CO_TAKE;
 }
 
@@ -177,7 +177,7 @@ static enum co_reason choose(struct co_team *team, enum co_call call, int chair,
     }
     unsigned key = co_trials_class(call, bytes);
     enum co_adapt_way way = co_adapt_count(trials->table, key);
-    enum co_reason reason = way != CO_ADAPT_PRIOR && !is_placed(engine, &team->facts, bytes)
+    enum co_reason reason = way != CO_ADAPT_PRIOR && !is_onesided(engine, &team->facts, bytes)
                                 ? reason_of(way)
                                 : co_team_decide(engine, &team->facts, call, bytes);
     if (__builtin_expect(trials->table->turned[co_adapt_key_call(key)] == 0 || !team->runs_inline, 1)) {

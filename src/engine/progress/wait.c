@@ -108,7 +108,7 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
     } else if (count < 0) {
         sched_yield(); // somebody moves the engine
     }
-    co_sub_acq_rel(&engine->sleepers, 1); // acq_rel S1: with the look for sleepers in co_callers_wake
+    co_sub_acq_rel(&engine->sleepers, 1); // acq_rel W1: with the look for sleepers in co_callers_wake
     give_wake_fd(engine, wake_fd, ready > 0);
     return ready > 0;
 }
@@ -128,7 +128,7 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
         ready = co_poll(&of_wake_fd, wake_fd >= 0 ? 1 : 0, SLEEP_MOST_NS);
     }
-    co_sub_acq_rel(&engine->sleepers, 1); // acq_rel S1: with the look for sleepers in co_callers_wake
+    co_sub_acq_rel(&engine->sleepers, 1); // acq_rel W1: with the look for sleepers in co_callers_wake
     give_wake_fd(engine, wake_fd, ready > 0);
     wait->seen_completed = atomic_load(&engine->completed);
 }

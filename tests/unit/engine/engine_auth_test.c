@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include "engine/engine_state.h"
+#include "engine_inside.h"
 #include "engine_job.h"
-#include "base/auth/auth.h"
 
 enum { RANKS = 3, BYTES = 5000 };
 
@@ -38,7 +37,7 @@ static void talk(struct job_rank *rank)
     static const char data[BYTES] = "from the root";
     char buffer[BYTES] = "";
     job_require(rank->open_status == 0, rank->why);
-    job_require(strcmp(co_auth_name(rank->engine->auth), expected) == 0, "another form than expected");
+    job_require(strcmp(inside_auth_name(rank->engine), expected) == 0, "another form than expected");
     struct co_team *team = engine_job_world(rank, 31);
     for (int root = 0; root < RANKS; root++) {
         memset(buffer, 0, BYTES);

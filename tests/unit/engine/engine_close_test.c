@@ -16,11 +16,10 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "engine/collective/team.h"
-#include "engine/engine_state.h"
+#include "engine_inside.h"
 #include "engine_job.h"
+#include "engine_messages.h"
 #include "mcast_inside.h"
-#include "p2p/p2p.h"
 
 static uint64_t waits_before;
 
@@ -36,14 +35,14 @@ static void keep_a_copy(struct job_rank *rank)
     int value = rank->rank == 0 ? 77 : 0;
     job_require(co_team_bcast(all, 0, &value, sizeof(value), NULL) == 0 && value == 77, "bcast");
     if (rank->rank == 1) {
-        inside_keep_report(all->group);
+        inside_keep_report(inside_group(all));
     }
     co_team_close(all);
     if (rank->rank == 1) {
-        co_trylock_wait(&rank->engine->lock); // nobody answers for it
+        inside_lock(rank->engine); // nobody answers for it
     }
     pthread_barrier_wait(&rank->job->all);
-    job_require(rank->rank == 1 || inside_kept_bytes(rank->engine->mcast) == sizeof(value), "no copy is kept");
+    job_require(rank->rank == 1 || inside_kept_bytes(inside_mcast(rank->engine)) == sizeof(value), "no copy is kept");
     if (rank->rank == 0) {
         waits_before = waits();
     }
@@ -67,20 +66,10 @@ static unsigned char payload[LARGE], received[LARGE];
 static struct co_p2p_send sends[4];
 static struct co_p2p_receive receives[2];
 
-static struct co_p2p_context *open_messages(struct job_rank *rank)
-{
-    struct co_team_seed seed;
-    job_require(rank->open_status == 0, rank->why);
-    job_require(co_team_seed_open(&seed, rank->engine, 7, (const int[]){0, 1}, 2, rank->rank) == 0, "seed");
-    struct co_p2p_context *context = co_messages_open_context(rank->engine, &seed, (const int[]){0, 1});
-    job_require(context != NULL, "context");
-    return context;
-}
-
 static void send_for_nobody(struct job_rank *rank)
 {
     static const size_t bytes[] = {8, 8, MIDDLE, LARGE};
-    struct co_p2p_context *context = open_messages(rank);
+    struct co_p2p_context *context = engine_messages_open(rank);
     for (int i = 0; rank->rank == 0 && i < 4; i++) {
         sends[i] = (struct co_p2p_send){.context = context,
                                         .data = payload,
@@ -129,7 +118,7 @@ static void has_left(struct co_p2p_send *send)
 static void send_and_leave(struct job_rank *rank)
 {
     static const size_t bytes[] = {8, MIDDLE, LARGE};
-    struct co_p2p_context *context = open_messages(rank);
+    struct co_p2p_context *context = engine_messages_open(rank);
     for (int i = 0; rank->rank == 0 && i < 3; i++) {
         struct co_p2p_send *send = malloc(sizeof(*send));
         job_require(send != NULL, "no memory");

@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #include "base/mix_bits.h"
-#include "engine/engine_state.h"
 #include "engine_job.h"
 
 #define BLOCK_MOST ((size_t)60000)
@@ -168,7 +167,7 @@ static void run_round(struct job_rank *rank, int round)
         }
     }
     // Who is through does other things, and its engine moves meanwhile.
-    rank->engine->bootstrap.barrier(rank->engine->bootstrap.arg);
+    engine_job_barrier(rank);
     co_team_close(team);
     free(buffer);
 }

@@ -13,9 +13,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "engine/collective/team.h"
-#include "engine/engine_state.h"
-#include "engine/progress/team_failure.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 
 static int traitor; // the rank that breaks the team instead of taking part
@@ -45,20 +43,13 @@ static int take_part(struct job_rank *rank, struct co_team *team, size_t bytes)
     return result;
 }
 
-static void break_off(struct co_team *team)
-{
-    co_trylock_wait(&team->engine->lock);
-    co_team_break(team, -EIO);
-    co_trylock_drop(&team->engine->lock);
-}
-
 static void one_breaks(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 5), *other = engine_job_world(rank, 6);
     pthread_barrier_wait(&rank->job->all); // teams exist everywhere
     if (rank->rank == traitor) {
-        break_off(team);
+        inside_break_team(team, -EIO);
     } else {
         int result = take_part(rank, team, 3000);
         if (result != -EIO && result != -ECONNRESET) {
@@ -106,9 +97,7 @@ static void the_transport_breaks(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 5);
     pthread_barrier_wait(&rank->job->all);
     if (rank->rank == 0) {
-        co_trylock_wait(&rank->engine->lock);
-        rank->engine->network_error = -ENETDOWN;
-        co_trylock_drop(&rank->engine->lock);
+        inside_break_network(rank->engine, -ENETDOWN);
     }
     int result = take_part(rank, team, 100000);
     // What was sent before may be all that the others need, so they may succeed; but nobody hangs.
@@ -134,9 +123,7 @@ static void one_is_gone(struct job_rank *rank)
     struct co_team *without = engine_job_team(rank, 6, pair, 2);
     pthread_barrier_wait(&rank->job->all);
     if (rank->rank != 2) {
-        // as co_peer_failure_poll would find it: threads cannot die alone
-        co_store_relaxed(&rank->engine->is_gone[2], true);
-        co_store_relaxed(&rank->engine->has_lost_one, true);
+        inside_lose_rank(rank->engine, 2); // as co_peer_failure_poll would find it: threads cannot die alone
         job_require(take_part(rank, team, 3000) == -ECONNRESET, "a dead neighbour was not noticed");
         job_require(take_part(rank, without, 3000) == 0, "a team without the dead one failed");
         co_team_close(without);

@@ -90,6 +90,11 @@ static int all_barrier(void *arg)
     return 0;
 }
 
+void engine_job_barrier(struct job_rank *rank)
+{
+    all_barrier(rank);
+}
+
 static void one_node_barrier(void *arg)
 {
     struct job_rank *rank = arg;

@@ -54,6 +54,9 @@ void engine_job_run(int size, const int *node_of_rank, void (*body)(struct job_r
 // The same for those who look afterwards at what became of the ranks.
 void engine_job_run_in(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank));
 
+// Waits for all ranks, as the bootstrap's barrier does: engines move meanwhile.
+void engine_job_barrier(struct job_rank *rank);
+
 // A team of the given world ranks seen from one of them; fails the test when it cannot be opened.
 struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *members, int count);
 

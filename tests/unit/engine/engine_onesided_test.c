@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Placed collectives over a group library that is not there (fake_group.h): all members decide alike, and whatever goes
-// wrong on one of them, all have the right bytes at the end, and no group is left open. Hosts talk by UDP on loopback.
+// One-sided collectives over a group library that is not there (fake_group.h): all members decide alike, and whatever
+// goes wrong on one of them, all have the right bytes at the end, and no group is left open. Hosts talk by UDP on
+// loopback.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +15,7 @@
 
 #include "base/counters.h"
 #include "engine/collective/onesided_collective.h"
-#include "engine/collective/team.h"
-#include "engine/engine_state.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 #include "fake_group.h"
 
@@ -202,9 +202,10 @@ static void many(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 7), *other = engine_job_world(rank, 8);
     for (unsigned i = 0; i < 30; i++) {
         broadcast(team, rank->rank, 0, BYTES, i);
-        job_require(i != 0 || team->onesided.to_skip == 8, "the next calls would ask again");
+        job_require(i != 0 || inside_onesided_to_skip(team) == 8, "the next calls would ask again");
     }
-    job_require(team->onesided.skip == 32, "it is not asked less and less often"); // after 1, 8 + 1 and 16 + 1 calls
+    job_require(inside_onesided_skip(team) == 32,
+                "it is not asked less and less often"); // after 1, 8 + 1 and 16 + 1 calls
     broadcast(other, rank->rank, 0, BYTES, 1);
     co_team_close(team);
     co_team_close(other);
@@ -227,10 +228,10 @@ static void heals(struct job_rank *rank)
     }
     meet(rank);
     fake_group_heal();
-    co_store_relaxed(&rank->engine->onesided->rest_until_ns, 0); // as if its time had passed
+    co_store_relaxed(&inside_onesided(rank->engine)->rest_until_ns, 0); // as if its time had passed
     broadcast(team, rank->rank, 1, BYTES, 9);
     broadcast(team, rank->rank, 2, BYTES, 10);
-    job_require(team->onesided.skip == 0, "what went well is forgotten");
+    job_require(inside_onesided_skip(team) == 0, "what went well is forgotten");
     co_team_close(team);
 }
 
@@ -278,11 +279,11 @@ static void while_one_is_busy(struct job_rank *rank)
 {
     struct co_team *team = engine_job_world(rank, 7);
     if (rank->rank == 1) {
-        job_require(co_trylock_take(&rank->engine->onesided->turn), "the turn is taken");
+        job_require(co_trylock_take(&inside_onesided(rank->engine)->turn), "the turn is taken");
     }
     broadcast(team, rank->rank, 0, BYTES, 5);
     if (rank->rank == 1) {
-        co_trylock_drop(&rank->engine->onesided->turn);
+        co_trylock_drop(&inside_onesided(rank->engine)->turn);
     }
     broadcast(team, rank->rank, 0, BYTES, 6);
     co_team_close(team);
@@ -342,9 +343,9 @@ static void decisions(struct job_rank *rank)
 {
     struct co_team_facts facts = {
         .ranks = 2, .nodes = 2, .max_ranks_per_node = 1, .has_multicast = true, .transport = CO_TRANSPORT_UDP};
-    bool is_placed = rank->engine->onesided != NULL;
+    bool is_onesided = inside_onesided(rank->engine) != NULL;
     enum co_reason bcast = co_team_decide(rank->engine, &facts, CO_CALL_BCAST, 1 << 20);
-    job_require(!is_placed || bcast == CO_TAKE, "the table that compares with stock keeps it from being placed");
+    job_require(!is_onesided || bcast == CO_TAKE, "the table that compares with stock keeps it from being placed");
     facts.nodes = 1;
     facts.max_ranks_per_node = 2;
     facts.has_shm = false;

@@ -15,10 +15,8 @@
 
 #include "base/counters.h"
 #include "base/settings.h"
-#include "engine/collective/team.h"
+#include "engine_inside.h"
 #include "engine_job.h"
-#include "shm/shm.h"
-#include "shm/shm_layout.h"
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
 {
@@ -156,8 +154,9 @@ static void check_gathered(unsigned char *buffer, const struct co_block blocks[]
 // Operations in memory that such a call takes at most: between nodes it begins with a gather and a broadcast of words.
 static uint64_t operations_of(const struct co_team *team, const struct co_block blocks[])
 {
-    uint64_t operations = team->facts.nodes > 1 ? 2 : 0;
-    for (int of = 0; of < team->size; of++) {
+    const struct co_team_facts *facts = co_team_facts(team);
+    uint64_t operations = facts->nodes > 1 ? 2 : 0;
+    for (int of = 0; of < facts->ranks; of++) {
         operations += blocks[of].bytes > 0;
     }
     return operations;
@@ -173,7 +172,7 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
     struct co_wait wait = {.call = "test"};
     unsigned char word[40] = {0};
     for (int round = 0; round < 12; round++) {
-        uint64_t number = team->shm != NULL ? co_shm_team_call_begins(team->shm) : 0;
+        uint64_t number = inside_calls_in_memory(team);
         for (int i = 0; i < 2; i++) {
             buffers[i] = lay_out(blocks[i], size, round, i);
             number += operations_of(team, blocks[i]);
@@ -192,7 +191,7 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
             job_require(co_task_result(tasks[i]) == 0, "iallgatherv result");
             co_task_release(tasks[i]);
         }
-        job_require(team->shm == NULL || co_shm_team_call_begins(team->shm) >= number, "numbers are given twice");
+        job_require(!inside_has_memory(team) || inside_calls_in_memory(team) >= number, "numbers are given twice");
         job_require(matches(word, sizeof word, (unsigned)round), "wrong bytes in a broadcast between allgathervs");
         for (int i = 0; i < 2; i++) {
             check_gathered(buffers[i], blocks[i], size, (unsigned)(round + i));
@@ -357,14 +356,14 @@ static void memory_is_counted(void **state)
     assert_true(high[2] > high[1]);
 }
 
-// All that eight ranks of a node spend on a communicator, of which each may take CO_SHM_MEMBER_HEAP (shm_layout.h) for
-// itself, and some of that for its entry in the table of communicators.
+// All that eight ranks of a node spend on a communicator, of which each may take CO_SHM_MEMBER_HEAP
+// (src/shm/shm_layout.h) for itself, and some of that for its entry in the table of communicators.
 static void a_member_keeps_within_its_share(void **state)
 {
     (void)state;
     co_store_relaxed(&co_counter_values[CO_COUNT_COMMUNICATOR_HIGH], 0); // relaxed: one thread
     engine_job_run(8, (const int[]){0, 0, 0, 0, 0, 0, 0, 0}, open_and_close);
-    assert_in_range(co_counter_read(CO_COUNT_COMMUNICATOR_HIGH), 1, CO_SHM_MEMBER_HEAP - 128);
+    assert_in_range(co_counter_read(CO_COUNT_COMMUNICATOR_HIGH), 1, inside_member_heap() - 128);
 }
 
 static int set_up(void **state)

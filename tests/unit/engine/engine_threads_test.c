@@ -13,9 +13,8 @@
 
 #include <cmocka.h>
 
-#include "engine/engine_state.h"
 #include "engine/progress/progress.h"
-#include "engine/progress/workers.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 20, THREADS = 4 };
@@ -58,15 +57,15 @@ static void small_while_all_sleep(struct job_rank *rank)
     struct call small_one = {.rank = rank, .team = team, .root = 0, .bytes = SMALL, .times = 1};
     if (rank->rank == 0) {
         // Who finds the engine held must know: the holder need not be one who moves it.
-        co_trylock_wait(&rank->engine->lock);
+        inside_lock(rank->engine);
         job_require(co_engine_progress_for_worker(rank->engine) == -EBUSY, "a held engine looks like one at rest");
-        co_trylock_drop(&rank->engine->lock);
-        atomic_fetch_add(&rank->engine->long_ones, 1);
-        while (atomic_load(&rank->engine->workers->first.sleep) != CO_WORKER_SLEEPS) {
+        inside_unlock(rank->engine);
+        inside_add_long_ones(rank->engine, 1);
+        while (!inside_first_worker_sleeps(rank->engine)) {
             sched_yield();
         }
         make_call(&small_one); // a copy is kept for the other rank, which comes later
-        atomic_fetch_sub(&rank->engine->long_ones, 1);
+        inside_add_long_ones(rank->engine, -1);
     }
     pthread_barrier_wait(&rank->job->all);
     if (rank->rank == 1) {
@@ -89,7 +88,7 @@ static void small_beside_long(struct job_rank *rank)
             continue;
         }
         begin_call(&long_one);
-        while (co_load_relaxed(&rank->engine->long_ones) == 0) {
+        while (inside_long_ones(rank->engine) == 0) {
             sched_yield();
         }
         make_call(&small_one);

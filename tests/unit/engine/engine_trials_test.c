@@ -18,7 +18,8 @@
 
 #include "base/atomics.h"
 #include "base/counters.h"
-#include "engine/collective/team.h"
+#include "engine/decide/trials.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 
 enum { RANKS = 3, CALLS = 60, CALLS_MOST = 8000, BYTES = 4096 };
@@ -143,7 +144,7 @@ static void members_choose_alike(void **state)
 
 static bool has_ended(const struct member *member)
 {
-    return member->team->trials.next == UINT64_MAX;
+    return inside_trials(member->team)->next == UINT64_MAX;
 }
 
 static int odd_call; // at which rank 1 is called with another length
@@ -196,7 +197,7 @@ static void one_differs_later(struct job_rank *rank)
     open_member(member, rank);
     member->may_be_short = odd_rank == 0;
     for (int i = 0; !has_ended(member); i++) {
-        const struct co_team_trials *trials = &member->team->trials;
+        const struct co_team_trials *trials = inside_trials(member->team);
         // Who does not wait cannot follow either.
         job_require(!is_turned(member) || co_team_choose_at_once(member->team, CO_CALL_IBCAST, BYTES) != CO_TAKE,
                     "the prior of broadcasts that wait for nobody");

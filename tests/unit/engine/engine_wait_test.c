@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "engine/engine_state.h"
+#include "engine_inside.h"
 #include "engine_job.h"
-#include "p2p/p2p.h"
+#include "engine_messages.h"
 
 static char log_path[64];
 static enum co_call call;
@@ -60,7 +60,7 @@ static void one_is_late(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
-    rank->engine->stall_ns = rank->rank == 0 ? 20000000 : 0;
+    inside_set_stall(rank->engine, rank->rank == 0 ? 20000000 : 0);
     for (int stall = 1; stall <= 2; stall++) {
         while (rank->rank == rank->job->size - 1 && count_in_log(expected_word) < stall) {
             sched_yield();
@@ -116,7 +116,7 @@ static void late_until_native_moved(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
     if (rank->rank == 0) {
-        rank->engine->bootstrap.native_progress = count_native;
+        inside_set_native_progress(rank->engine, count_native);
     }
     while (rank->rank == 1 && atomic_load(&native_calls) < 10) {
         sched_yield();
@@ -155,16 +155,12 @@ static unsigned looks_in_vain(struct co_engine *engine)
 // Where ranks outnumber cores waits spin as long as messages come while they do.
 static void learn_by_messages(struct job_rank *rank)
 {
-    job_require(rank->open_status == 0, rank->why);
+    struct co_p2p_context *context = engine_messages_open(rank);
     struct co_engine *engine = rank->engine;
-    struct co_team_seed seed;
-    job_require(co_team_seed_open(&seed, engine, 7, (const int[]){0, 1}, 2, rank->rank) == 0, "seed");
-    struct co_p2p_context *context = co_messages_open_context(engine, &seed, (const int[]){0, 1});
-    job_require(context != NULL, "context");
     struct co_p2p_send send = {.context = context, .destination = 0};
     struct co_wait wait = {.call = "MPI_Recv", .for_message = true};
     if (rank->rank == 0) {
-        engine->is_oversubscribed = true;
+        inside_crowd(engine);
         unsigned tried = looks_in_vain(engine);
         job_require(tried > 1, "the first one is no try");
         for (int i = 0; i < 10; i++) {

@@ -22,9 +22,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
-#include "engine/engine_state.h"
-#include "engine/progress/worker.h"
-#include "engine/progress/team_failure.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 #include "mcast_inside.h"
 
@@ -173,36 +171,6 @@ static void they_repair_what_is_lost(void **state)
     assert_true(co_counter_read(CO_COUNT_RETRANSMITTED) > repaired);
 }
 
-// Of a thread of nobody's: it sleeps for an hour each time.
-static _Atomic unsigned long_turns;
-
-static void sleep_long(struct co_worker *worker)
-{
-    struct pollfd descriptors[1];
-    atomic_fetch_add(&long_turns, 1);
-    co_worker_sleep(worker, descriptors, 0, 3600 * CO_NS_PER_S);
-}
-
-// A timer that runs is no reason to let a notice wait, unless it is over soon.
-static void a_notice_is_not_slept_over(void **state)
-{
-    (void)state;
-    static char nobody;
-    struct co_worker worker;
-    assert_int_equal(co_worker_open(&worker, (struct co_engine *)(void *)&nobody, sleep_long, 0), 0);
-    assert_int_equal(co_worker_start(&worker), 0);
-    while (atomic_load(&worker.sleep) != CO_WORKER_SLEEPS) {
-        sched_yield();
-    }
-    unsigned before = atomic_load(&long_turns);
-    co_worker_notice(&worker);
-    while (atomic_load(&long_turns) == before) {
-        sched_yield();
-    }
-    co_worker_stop(&worker);
-    co_worker_close(&worker);
-}
-
 static void say_workers(struct job_rank *rank)
 {
     char text[600];
@@ -236,13 +204,13 @@ static void without_threads_callers_do_it(void **state)
 
 static void ranks_speak(struct job_rank *rank)
 {
-    job_require(inside_liveness_proof(rank->engine->mcast) == CO_LIVENESS_PROOF_MEMBERS,
+    job_require(inside_liveness_proof(inside_mcast(rank->engine)) == CO_LIVENESS_PROOF_MEMBERS,
                 "silence is not taken for death");
 }
 
 static void hosts_speak(struct job_rank *rank)
 {
-    job_require(inside_liveness_proof(rank->engine->mcast) == CO_LIVENESS_PROOF_HOSTS,
+    job_require(inside_liveness_proof(inside_mcast(rank->engine)) == CO_LIVENESS_PROOF_HOSTS,
                 "a rank without a thread is silent");
 }
 
@@ -268,9 +236,7 @@ static void break_while_sending(struct job_rank *rank)
         while (co_counter_read(CO_COUNT_DATA_SENT) == before) { // some of it is under way
             sched_yield();
         }
-        co_trylock_wait(&rank->engine->lock);
-        co_team_break(team, -EIO);
-        co_trylock_drop(&rank->engine->lock);
+        inside_break_team(team, -EIO);
     } else {
         int result = co_team_bcast(team, 0, buffer, 4 * LONG, NULL);
         job_require(result == -EIO || result == -ECONNRESET, "the failure was not told");
@@ -294,9 +260,7 @@ static void break_transport(struct job_rank *rank)
     unsigned char *buffer = calloc(1, LONG);
     struct gather gather;
     begin_gather(rank, team, &gather, LONG, 5);
-    co_trylock_wait(&rank->engine->lock);
-    co_store_relaxed(&rank->engine->network_error, -ENETDOWN);
-    co_trylock_drop(&rank->engine->lock);
+    inside_break_network(rank->engine, -ENETDOWN);
     struct co_wait wait = {.call = "test"};
     while (!co_task_is_done(gather.task)) {
         co_engine_wait_turn(rank->engine, &wait);
@@ -321,7 +285,7 @@ static void be_idle(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 25);
     one_bcast(rank, team, 0, LONG, 3);
     struct co_wait wait = {.call = "test"};
-    while (co_load_relaxed(&rank->engine->network_is_busy)) {
+    while (inside_network_is_busy(rank->engine)) {
         co_engine_wait_turn(rank->engine, &wait);
     }
     pthread_barrier_wait(&rank->job->all);
@@ -383,7 +347,6 @@ int main(void)
         cmocka_unit_test(without_threads_callers_do_it),
         cmocka_unit_test(silence_means_something_where_all_have_threads),
         cmocka_unit_test(their_number_is_told),
-        cmocka_unit_test(a_notice_is_not_slept_over),
         cmocka_unit_test(a_team_may_break_meanwhile),
         cmocka_unit_test(the_transport_may_break_meanwhile),
         cmocka_unit_test(they_keep_out_of_callers_way),

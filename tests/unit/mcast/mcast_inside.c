@@ -8,8 +8,48 @@
 
 #include <cmocka.h>
 
+#include "mcast/mcast_receive.h"
 #include "mcast/receive/early_chunks.h"
+#include "mcast/receive/placement.h"
+#include "mcast/repair/retransmit.h"
+#include "mcast/send/control_send.h"
 #include "mcast/state/endpoint.h"
+
+void inside_deliver(struct co_mcast *mcast, const struct co_arrival *arrivals, unsigned count)
+{
+    co_mcast_deliver(mcast, arrivals, count);
+}
+
+void inside_deliver_lane(struct co_mcast *mcast, struct co_receive_lane *lane)
+{
+    co_mcast_deliver_lane(mcast, lane);
+}
+
+bool inside_take_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+{
+    return co_mcast_take_chunk(op, chunk, payload, bytes);
+}
+
+void inside_receive_nack(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
+{
+    co_nack_receive(group, from, control, body);
+}
+
+void inside_retransmit(struct co_mcast *mcast)
+{
+    co_retransmit_progress(mcast);
+}
+
+void inside_count_placed(struct co_mcast *mcast)
+{
+    co_placement_count(mcast);
+}
+
+void inside_send_control(struct co_mcast_group *group, int to, enum co_control_type type, uint32_t operation,
+                         unsigned entries, const uint8_t *body, size_t body_bytes)
+{
+    co_control_send_member(group, to, type, operation, entries, body, body_bytes);
+}
 
 size_t inside_kept_bytes(const struct co_mcast *mcast)
 {
@@ -71,6 +111,29 @@ void inside_require_nothing_left(const struct co_mcast *mcast, bool is_whole)
     }
 }
 
+unsigned inside_early_nacks_most(void)
+{
+    return CO_EARLY_NACKS;
+}
+
+unsigned inside_early_nacks(const struct co_mcast_group *group)
+{
+    unsigned count = 0;
+    for (const struct co_early_nack *early = group->early_nacks; early != NULL; early = early->next) {
+        count++;
+    }
+    return count;
+}
+
+bool inside_has_early_nack(const struct co_mcast_group *group, uint32_t operation)
+{
+    const struct co_early_nack *early = group->early_nacks;
+    while (early != NULL && early->operation != operation) {
+        early = early->next;
+    }
+    return early != NULL;
+}
+
 int inside_group_error(const struct co_mcast_group *group)
 {
     return group->broken;
@@ -79,6 +142,16 @@ int inside_group_error(const struct co_mcast_group *group)
 bool inside_is_credited(const struct co_mcast_group *group)
 {
     return group->window.sent == group->window.credited;
+}
+
+uint32_t inside_uncredited(const struct co_mcast_group *group)
+{
+    return group->window.sent - group->window.credited;
+}
+
+uint32_t inside_unheard(const struct co_mcast_group *group)
+{
+    return group->window.sent - group->window.heard;
 }
 
 void inside_require_group_at_rest(const struct co_mcast_group *group, bool is_whole)

@@ -6,6 +6,20 @@
 #define CASTOFF_TESTS_MCAST_INSIDE_H
 
 #include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
+
+struct co_arrival;
+struct co_receive_lane;
+
+// What a transport, a lane and the parts give to the conductor or to each other.
+void inside_deliver(struct co_mcast *mcast, const struct co_arrival *arrivals, unsigned count);
+void inside_deliver_lane(struct co_mcast *mcast, struct co_receive_lane *lane);
+bool inside_take_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+void inside_receive_nack(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
+void inside_retransmit(struct co_mcast *mcast);
+void inside_count_placed(struct co_mcast *mcast); // into the counters
+void inside_send_control(struct co_mcast_group *group, int to, enum co_control_type type, uint32_t operation,
+                         unsigned entries, const uint8_t *body, size_t body_bytes);
 
 size_t inside_kept_bytes(const struct co_mcast *mcast);   // of copies that neighbours may still ask for
 size_t inside_bitmap_bytes(const struct co_mcast *mcast); // of all operations
@@ -21,8 +35,13 @@ void inside_require_few_left(const struct co_mcast *mcast);
 // Nothing is kept, staged or to be sent again. May it still have early chunks of a member that has died?
 void inside_require_nothing_left(const struct co_mcast *mcast, bool is_whole);
 
-int inside_group_error(const struct co_mcast_group *group);  // with which its operations fail, 0: none
-bool inside_is_credited(const struct co_mcast_group *group); // all that was sent
+unsigned inside_early_nacks_most(void);
+unsigned inside_early_nacks(const struct co_mcast_group *group); // kept for operations that have yet to begin here
+bool inside_has_early_nack(const struct co_mcast_group *group, uint32_t operation);
+int inside_group_error(const struct co_mcast_group *group);     // with which its operations fail, 0: none
+bool inside_is_credited(const struct co_mcast_group *group);    // all that was sent
+uint32_t inside_uncredited(const struct co_mcast_group *group); // chunks of these
+uint32_t inside_unheard(const struct co_mcast_group *group);    // sent chunks of which no member has said a word
 void inside_require_group_at_rest(const struct co_mcast_group *group, bool is_whole);
 // As if the group had done so many operations and moved so many chunks already.
 void inside_age_group(struct co_mcast_group *group, uint32_t operations, uint32_t chunks);

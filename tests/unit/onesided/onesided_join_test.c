@@ -22,7 +22,6 @@
 
 #include "base/clock.h"
 #include "key_hunt.h"
-#include "onesided/coordinator.h"
 #include "onesided/group/group_state.h"
 
 enum { STEPS_MAX = 6, BUFFER_BYTES = 4000, MEMBERS = 2, HEARS = 0x100 }; // HEARS + kind: the coordinator waits for it

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "deliver_each.h"
-#include "transport/loopback/loopback.h"
 #include "transport/transport_liveness.h"
+#include "transport_rig.h"
 
 enum { RANKS = 3 };
 

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "transport/fault/lossy.h"
-#include "transport/udp/udp.h"
+#include "lossy_net.h"
 #include "transport_contract.h"
+#include "udp_on_loopback.h"
 
 static uint64_t virtual_now(void *hub)
 {

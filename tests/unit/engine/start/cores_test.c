@@ -15,8 +15,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "engine/engine_state.h"
-#include "engine/start/cores.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 
 #define UNKNOWN 0 // a mask that the kernel does not tell
@@ -60,9 +59,9 @@ static void look(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
     const struct co_engine *engine = rank->engine;
-    job_require(engine->is_oversubscribed == expected->is_oversubscribed, "is_oversubscribed");
-    job_require(engine->uses_threads == expected->uses_threads, "uses_threads");
-    job_require(engine->cores == expected->cores_of_node[rank->node], "cores of the node");
+    job_require(inside_is_oversubscribed(engine) == expected->is_oversubscribed, "is_oversubscribed");
+    job_require(inside_uses_threads(engine) == expected->uses_threads, "uses_threads");
+    job_require(inside_cores(engine) == expected->cores_of_node[rank->node], "cores of the node");
 }
 
 static void expect(const struct expectation *what)

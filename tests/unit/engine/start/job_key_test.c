@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "engine/engine_state.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 #include "key_hunt.h"
 #include "base/auth/auth.h"
@@ -69,7 +69,7 @@ static void run(void (*body)(struct job_rank *rank))
 static void works(struct job_rank *rank)
 {
     char data[] = "from the root";
-    job_require(rank->open_status == 0 && rank->engine->has_multicast, rank->why);
+    job_require(rank->open_status == 0 && inside_has_multicast(rank->engine), rank->why);
     struct co_team *team = engine_job_world(rank, 31);
     job_require(co_team_bcast(team, 4, data, sizeof data, NULL) == 0, "bcast");
     co_team_close(team);
@@ -97,10 +97,10 @@ static void another_one_each_time(void **state)
 static void goes_without_multicast(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why); // nodes have shared memory
-    job_require(!rank->engine->has_multicast, "a rank uses the network without the key");
-    job_require(strstr(rank->engine->network, "no keys for datagrams (Bad message)") != NULL ||
-                    strstr(rank->engine->network, blamed) != NULL,
-                rank->engine->network);
+    job_require(!inside_has_multicast(rank->engine), "a rank uses the network without the key");
+    job_require(strstr(inside_network_text(rank->engine), "no keys for datagrams (Bad message)") != NULL ||
+                    strstr(inside_network_text(rank->engine), blamed) != NULL,
+                inside_network_text(rank->engine));
 }
 
 static void what_is_changed_is_found_out(void **state)

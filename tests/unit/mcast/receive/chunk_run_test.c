@@ -16,9 +16,8 @@
 
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
-#include "mcast/mcast_receive.h"
-#include "mcast/send/control_send.h"
 
 enum { MEMBERS = 3, SELF = 2, TOGETHER = 40, BATCHES = 12, BLOCK_MAX = 400, ROOM = 2048, RUNS = 40 };
 
@@ -151,7 +150,7 @@ static void feed(struct bench *bench, bool together)
             arrivals[i] = random_datagram(bench, datagrams[i], &source);
         }
         for (unsigned i = 0; i < count; i += together ? count : 1) {
-            co_mcast_deliver(bench->mcast, &arrivals[i], together ? count : 1);
+            inside_deliver(bench->mcast, &arrivals[i], together ? count : 1);
         }
         assert_true(co_mcast_progress(bench->mcast, 1 + batch * dice(3) * 1000000) >= 0);
     }

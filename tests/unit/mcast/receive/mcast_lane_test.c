@@ -13,10 +13,9 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/receive/receive_lane.h"
+#include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
-#include "mcast/receive/placement.h"
-#include "mcast/mcast_receive.h"
 
 enum { MEMBERS = 3, SELF = 1, PAYLOAD = 100, CHUNKS = 8, BYTES = CHUNKS * PAYLOAD, ROOM = 160 };
 
@@ -70,7 +69,7 @@ static uint64_t deliver(unsigned count)
 {
     uint64_t forged = co_counter_read(CO_COUNT_DROP_FORGED);
     lane.count = count;
-    co_mcast_deliver_lane(world.mcast[SELF], &lane);
+    inside_deliver_lane(world.mcast[SELF], &lane);
     return co_counter_read(CO_COUNT_DROP_FORGED) - forged;
 }
 
@@ -99,7 +98,7 @@ static void forged_in_a_run(void **state)
     uint64_t in_runs = co_counter_read(CO_COUNT_DATA_IN_RUNS);
     forge(3);
     assert_int_equal(deliver(CHUNKS), 1);
-    co_placement_count(world.mcast[SELF]);
+    inside_count_placed(world.mcast[SELF]);
     assert_true(co_counter_read(CO_COUNT_DATA_IN_RUNS) - in_runs >= CHUNKS - 3);
     for (unsigned psn = 0; psn < CHUNKS; psn++) {
         assert_int_equal(has_come(psn), psn != 3);

@@ -13,9 +13,8 @@
 
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
-#include "mcast/mcast_receive.h"
-#include "mcast/repair/retransmit.h"
 
 enum { MEMBERS = 4, SELF = 1, BYTES = 60000, CHUNKS = BYTES / 100 };
 
@@ -45,7 +44,7 @@ static void deliver_chunk(uint64_t team, int rank, struct co_chunk chunk)
     co_wire_chunk_nonce(nonce, &chunk);
     co_auth_seal(world.auth[rank], CO_AUTH_CHUNK, rank, team, nonce, data, bytes, NULL, 0, data + bytes);
     struct co_arrival arrival = {.data = data, .bytes = bytes + world.mcast[SELF]->tag_bytes};
-    co_mcast_deliver(world.mcast[SELF], &arrival, 1);
+    inside_deliver(world.mcast[SELF], &arrival, 1);
 }
 
 static void a_member_behind_the_last_one(void **state)
@@ -85,7 +84,7 @@ static void nack_comes(struct co_mcast_group *group, uint32_t operation, uint32_
     struct co_control control = {
         .type = CO_CONTROL_NACK, .source = (uint16_t)group->right, .operation = operation, .entries = 1};
     co_wire_nack_encode(body, &nack, &range, 1);
-    co_nack_receive(group, group->right, &control, body);
+    inside_receive_nack(group, group->right, &control, body);
 }
 
 static struct co_mcast_op *have_all(unsigned char *buffer)
@@ -157,7 +156,7 @@ static void bytes_that_are_the_programs_again(void **state)
     nack_comes(world.group[SELF], op->number, 0, 2);
     assert_int_equal(co_counter_read(CO_COUNT_NACKS_ANSWERED), served);
     assert_int_equal(queued(), 1);
-    co_retransmit_progress(world.mcast[SELF]); // what had been asked for before
+    inside_retransmit(world.mcast[SELF]); // what had been asked for before
     assert_int_equal(queued(), 0);
     assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), sent);
     op->state = 0;
@@ -168,14 +167,15 @@ static void more_requests_than_are_kept(void **state)
 {
     (void)state;
     struct co_mcast_group *group = world.group[SELF];
-    for (uint32_t operation = 0; operation < 3 * CO_EARLY_NACKS; operation++) {
+    unsigned most = inside_early_nacks_most(), kept = 0;
+    for (uint32_t operation = 0; operation < 3 * most; operation++) {
         nack_comes(group, operation, 0, 1);
     }
-    unsigned kept = 0;
-    for (const struct co_early_nack *early = group->early_nacks; early != NULL; early = early->next) {
-        assert_int_equal(early->operation, kept++);
+    while (inside_has_early_nack(group, kept)) { // from the first on
+        kept++;
     }
-    assert_int_equal(kept, CO_EARLY_NACKS);
+    assert_int_equal(kept, most);
+    assert_int_equal(inside_early_nacks(group), most);
 }
 
 int main(void)

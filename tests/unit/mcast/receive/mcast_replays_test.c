@@ -14,9 +14,8 @@
 
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
-#include "mcast/mcast_receive.h"
-#include "mcast/send/control_send.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DEADLINE_NS (2 * SECOND_NS)
@@ -64,7 +63,7 @@ static void send_again(struct co_mcast *to, const struct heard *heard, int times
 {
     struct co_arrival arrival = {.data = heard->data, .bytes = heard->bytes};
     for (int i = 0; i < times; i++) {
-        co_mcast_deliver(to, &arrival, 1);
+        inside_deliver(to, &arrival, 1);
     }
 }
 
@@ -322,7 +321,7 @@ static void what_is_for_one_is_for_nobody_else(void **state)
         if (kind == 0) {
             co_mcast_query_liveness(world.mcast[0], 1);
         } else {
-            co_control_send_member(world.group[0], 1, CO_CONTROL_END_OF_BLOCK, 0, 0, NULL, 0);
+            inside_send_control(world.group[0], 1, CO_CONTROL_END_OF_BLOCK, 0, 0, NULL, 0);
         }
         transport->ops = ops;
         uint64_t before_ns = world.mcast[2]->peers[0].alive_ns;

@@ -13,9 +13,8 @@
 
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
-#include "mcast/mcast_receive.h"
-#include "mcast/send/control_send.h"
 
 enum { MEMBERS = 8, COLLECTOR = 0x1234567800000007 % MEMBERS, LATE = 3, BYTES = 40 };
 #define SECOND_NS UINT64_C(1000000000)
@@ -52,7 +51,7 @@ static void activate(const struct world_options *options, int from, int to, bool
         }
     }
     pass(&world, 10000000);
-    co_control_send_member(world.group[from], to, CO_CONTROL_TOKEN, ops[to]->number, 0, NULL, 0);
+    inside_send_control(world.group[from], to, CO_CONTROL_TOKEN, ops[to]->number, 0, NULL, 0);
     pass(&world, 10000000);
     assert_int_equal(strays() - before, is_stray);
     gather(&world, &ops[LATE], LATE, data[LATE]);
@@ -125,12 +124,12 @@ static void who_was_not_asked_has_parked_nothing(void **state)
     uint32_t answered = group->answered;
     struct co_mcast *neighbour = world.mcast[1];
     world.mcast[1] = NULL; // does not answer either
-    co_control_send_member(world.group[3], 2, CO_CONTROL_NACK_DEFERRED, op->number, 0, body, bytes);
+    inside_send_control(world.group[3], 2, CO_CONTROL_NACK_DEFERRED, op->number, 0, body, bytes);
     pass(&world, 100000);
     assert_int_equal(strays() - before, 1);
     assert_false(op->blocks[0].is_deferred);
     assert_int_equal(group->answered, answered);
-    co_control_send_member(world.group[0], 2, CO_CONTROL_NACK_DEFERRED, op->number, 0, body, bytes); // its own block's
+    inside_send_control(world.group[0], 2, CO_CONTROL_NACK_DEFERRED, op->number, 0, body, bytes); // its own block's
     pass(&world, 100000);
     assert_int_equal(strays() - before, 1);
     assert_int_equal(group->answered, answered); // but requests are numbered for the neighbour
@@ -166,12 +165,12 @@ static void strangers_are_not_served(void **state)
     struct co_nack_range range = {0, 3};
     size_t bytes = co_wire_nack_encode(body, &nack, &range, 1);
     uint64_t before = strays(), served = co_counter_read(CO_COUNT_NACKS_ANSWERED);
-    co_control_send_member(world.group[1], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its left neighbour
+    inside_send_control(world.group[1], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its left neighbour
     pass(&world, 1000000);
     assert_int_equal(strays() - before, 1);
     assert_int_equal(co_counter_read(CO_COUNT_NACKS_ANSWERED), served);
-    co_control_send_member(world.group[3], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its right one
-    co_control_send_member(world.group[2], 0, CO_CONTROL_NACK, ops[0]->number, 1, body, bytes); // whose block it is
+    inside_send_control(world.group[3], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its right one
+    inside_send_control(world.group[2], 0, CO_CONTROL_NACK, ops[0]->number, 1, body, bytes); // whose block it is
     pass(&world, 1000000);
     assert_int_equal(strays() - before, 1);
     assert_true(co_counter_read(CO_COUNT_NACKS_ANSWERED) > served);
@@ -191,7 +190,7 @@ static void say_progress(struct world *world, int from, uint32_t done_before, in
     struct co_ack_body progress = {.done_before = done_before};
     struct co_credit_entry entry = {.source = (uint16_t)source, .received = received};
     size_t bytes = co_wire_ack_encode(body, &progress, &entry, 1);
-    co_control_send_member(world->group[from], 0, CO_CONTROL_ACK, 0, 1, body, bytes);
+    inside_send_control(world->group[from], 0, CO_CONTROL_ACK, 0, 1, body, bytes);
     pass(world, 1000000);
 }
 
@@ -239,10 +238,10 @@ static void what_was_said_to_another_is_not_taken(void **state)
     co_auth_seal(world.auth[0], CO_AUTH_CONTROL, 0, team, nonce, data, CO_WIRE_HEAD_BYTES, NULL, 0,
                  data + CO_WIRE_HEAD_BYTES);
     struct co_arrival arrival = {.data = data, .bytes = bytes};
-    co_mcast_deliver(world.mcast[2], &arrival, 1);
+    inside_deliver(world.mcast[2], &arrival, 1);
     assert_int_equal(world.group[2]->broken, 0);
     assert_int_equal(co_counter_read(CO_COUNT_DROP_FORGED) - forged, 1);
-    co_mcast_deliver(world.mcast[1], &arrival, 1);
+    inside_deliver(world.mcast[1], &arrival, 1);
     assert_true(world.group[1]->broken != 0);
     world_close(&world);
 }

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast_world.h"
-#include "mcast/repair/retransmit.h"
 #include "mcast/state/operation.h"
+#include "mcast_inside.h"
+#include "mcast_world.h"
 
 enum { CHUNK = 100, CHUNKS = 60 };
 
@@ -103,8 +103,8 @@ static void a_guess_with_many_gaps_is_told_the_end_once(void **state)
     co_wire_nack_encode(body, &nack, ranges, CHUNKS / 2);
     uint64_t sent = co_counter_read(CO_COUNT_CONTROL_SENT);
     uint64_t repaired = co_counter_read(CO_COUNT_RETRANSMITTED);
-    co_nack_receive(world.group[0], 1, &control, body);
-    co_retransmit_progress(world.mcast[0]);
+    inside_receive_nack(world.group[0], 1, &control, body);
+    inside_retransmit(world.mcast[0]);
     assert_int_equal(co_counter_read(CO_COUNT_CONTROL_SENT) - sent, 1);
     assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), repaired);
     start(&world, &ops[1], 1, data[1]);

@@ -15,9 +15,8 @@
 
 #include "base/counters.h"
 #include "mcast/state/operation.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
-#include "mcast/mcast_receive.h"
-#include "mcast/send/control_send.h"
 
 #define MEMBERS 5
 #define BYTES 40001
@@ -205,7 +204,7 @@ static void the_owner_is_told_when_nothing_is_read_any_more(void **state)
                                  .block_bytes = BYTES,
                                  .is_repair = true};
         size_t bytes = BYTES - psn * 100U < 100 ? BYTES - psn * 100U : 100;
-        co_mcast_take_chunk(op, &chunk, pair->data[0] + psn * 100U, bytes);
+        inside_take_chunk(op, &chunk, pair->data[0] + psn * 100U, bytes);
     }
     assert_true(co_receive_block_is_complete(block));
     assert_int_equal(op->blocks_missing, 1);
@@ -240,8 +239,7 @@ static void send_lent(struct world *world, int from, int to, uint32_t operation,
     for (unsigned i = 0; i < 3; i++) {
         co_wire_read_offer_chunk_encode(body, &(struct co_read_offer_chunk){.psn = i * 300}, i); // of 401
     }
-    co_control_send_member(world->group[from], to, CO_CONTROL_READ_OFFER, operation, 3, body,
-                           co_wire_read_offer_bytes(3));
+    inside_send_control(world->group[from], to, CO_CONTROL_READ_OFFER, operation, 3, body, co_wire_read_offer_bytes(3));
 }
 
 static void what_is_lent_by_strangers_or_in_error(void **state)

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "mcast/mcast_receive.h"
 #include "mcast/state/seed.h"
 #include "mcast_inside.h"
 #include "mcast_seeds.h"
@@ -39,7 +38,7 @@ static void deliver(struct job *job, struct co_auth *auth, uint64_t team, int so
 {
     unsigned char datagram[9000];
     size_t bytes = make_chunk(datagram, auth, team, source, psn, job->world.options.chunk_bytes);
-    co_mcast_deliver(job->world.mcast[0], &(struct co_arrival){.data = datagram, .bytes = (uint32_t)bytes}, 1);
+    inside_deliver(job->world.mcast[0], &(struct co_arrival){.data = datagram, .bytes = (uint32_t)bytes}, 1);
 }
 
 static void forged_ones_open_nothing(void **state)

@@ -15,7 +15,6 @@
 
 #include "base/auth/auth.h"
 #include "mcast/wire/wire.h"
-#include "mcast/send/control_send.h"
 
 enum { EXAMPLES_MAX = 16, BYTES_MAX = 256, KEYED_BYTES = 16, CHECK_BYTES = 8, RANKS = 16 };
 

@@ -19,9 +19,8 @@
 
 #include <cmocka.h>
 
-#include "record/trace/trace_file.h"
-#include "record/trace/trace_pages.h"
 #include "record/trace/trace_writer.h"
+#include "trace_reading.h"
 
 static char path[100];
 static const struct co_trace_header header = {.rank = 3, .size = 8, .began_ns = 1000, .host = "here"};
@@ -58,12 +57,6 @@ static void put_vain(struct co_trace_stream *stream, int64_t handle, uint64_t no
     co_trace_stream_put(stream, &record);
 }
 
-static void open_reading(struct co_trace_file *reading)
-{
-    char why[CO_TRACE_WHY_MAX];
-    assert_int_equal(co_trace_file_open(reading, path, why), 0);
-}
-
 static void many_blocks(void **state)
 {
     (void)state;
@@ -77,7 +70,7 @@ static void many_blocks(void **state)
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
     struct co_trace_file reading;
-    open_reading(&reading);
+    trace_reading_open(&reading, path);
     assert_int_equal(reading.header.rank, 3);
     assert_int_equal(reading.header.end, CO_TRACE_CLOSED);
     assert_string_equal(reading.header.host, "here");
@@ -124,7 +117,7 @@ static void threads_at_once(void **state)
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
     struct co_trace_file reading;
-    open_reading(&reading);
+    trace_reading_open(&reading, path);
     assert_true(reading.stream_count <= THREADS);
     const struct co_trace_record *record;
     int64_t next[THREADS] = {0};
@@ -169,7 +162,7 @@ static void looks_in_vain(void **state)
     put_vain(stream, 128, 31000);
     put_vain(stream, 128, 32000);
     struct co_trace_file reading;
-    open_reading(&reading); // as if the process had been killed
+    trace_reading_open(&reading, path); // as if the process had been killed
     const struct co_trace_record *record = co_trace_file_next(&reading);
     assert_int_equal(record->kind, CO_TRACE_Test);
     assert_int_equal(record->times, 1000);
@@ -187,7 +180,7 @@ static void looks_in_vain(void **state)
     co_trace_file_close(&reading);
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
-    open_reading(&reading);
+    trace_reading_open(&reading, path);
     int records = 0;
     while (co_trace_file_next(&reading) != NULL) {
         records++;
@@ -231,7 +224,7 @@ static void killed_while_writing(void **state)
         close(ends[0]);
         close(ends[1]);
         struct co_trace_file reading;
-        open_reading(&reading);
+        trace_reading_open(&reading, path);
         const struct co_trace_record *record;
         int64_t seen = 0;
         while ((record = co_trace_file_next(&reading)) != NULL) {
@@ -270,7 +263,7 @@ static void no_room(void **state)
     co_trace_writer_free(&writer);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     struct co_trace_file reading;
-    open_reading(&reading);
+    trace_reading_open(&reading, path);
     assert_int_equal(reading.header.end, CO_TRACE_STOPPED);
     int64_t seen = 0;
     const struct co_trace_record *record;
@@ -338,7 +331,7 @@ static void an_earlier_trace_is_left_to_who_has_it(void **state)
     co_trace_writer_close(&first, CO_TRACE_CLOSED);
     co_trace_writer_free(&first);
     struct co_trace_file reading;
-    open_reading(&reading);
+    trace_reading_open(&reading, path);
     assert_null(co_trace_file_next(&reading)); // the second trace
     co_trace_file_close(&reading);
 }

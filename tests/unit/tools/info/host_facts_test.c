@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "tools/info/info_transports.h"
 
 // To be freed.
 static char *printed(const struct co_host_facts *facts)
@@ -93,23 +92,12 @@ static void this_host_says_something(void **state)
     free(line);
 }
 
-// It would start itself, and that one again.
-static void a_program_that_is_not_castoff_starts_no_proxy(void **state)
-{
-    struct co_transport_state proxy = {.name = "proxy"};
-    (void)state;
-    co_proxy_probe(&proxy);
-    assert_false(proxy.is_usable);
-    assert_string_equal(proxy.detail, "only the castoff command can be a proxy");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_reads_back),
         cmocka_unit_test(what_is_cut_off_or_another_line_is_none),
         cmocka_unit_test(this_host_says_something),
-        cmocka_unit_test(a_program_that_is_not_castoff_starts_no_proxy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

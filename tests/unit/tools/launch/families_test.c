@@ -2,11 +2,6 @@
 //
 // Families of MPI libraries, by what they say of themselves.
 #include "tools/launch/families.h"
-#include "tools/launch/needed.h"
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,45 +53,12 @@ static void a_program_of_no_mpich_is_told(void **state)
     assert_false(co_family_links_mpich("/dev/null"));
 }
 
-static void what_a_program_needs_is_read(void **state)
-{
-    static const char *const here[] = {"libnothing.so.1", "libc.so.6", NULL}, *const part[] = {"libc.so", NULL};
-    (void)state;
-    assert_true(co_needed_has("/proc/self/exe", here));
-    assert_false(co_needed_has("/proc/self/exe", part));
-    assert_false(co_needed_has("/proc/self/exe", here + 2));
-}
-
-// Cut anywhere, a program is read without a step beyond its end, and tells at most what it told as a whole.
-static void a_program_that_is_cut_short_is_read(void **state)
-{
-    static const char *const here[] = {"libc.so.6", NULL};
-    static char bytes[4096];
-    char path[] = "/tmp/castoff-needed.XXXXXX";
-    int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
-    (void)state;
-    assert_true(from >= 0 && to >= 0);
-    assert_int_equal(read(from, bytes, sizeof bytes), sizeof bytes);
-    assert_int_equal(write(to, bytes, sizeof bytes), sizeof bytes);
-    for (off_t length = sizeof bytes; length > 0; length -= 7) {
-        assert_int_equal(ftruncate(to, length), 0);
-        co_needed_has(path, here);
-    }
-    assert_int_equal(ftruncate(to, 100), 0);
-    assert_false(co_needed_has(path, here));
-    close(from);
-    close(to);
-    unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families_are_told),
         cmocka_unit_test(those_that_are_served_are_named),
         cmocka_unit_test(a_program_of_no_mpich_is_told),
-        cmocka_unit_test(what_a_program_needs_is_read),
-        cmocka_unit_test(a_program_that_is_cut_short_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

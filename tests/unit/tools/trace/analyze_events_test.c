@@ -16,7 +16,6 @@
 
 #include "analyze_traces.h"
 #include "tools/trace/events/application.h"
-#include "tools/trace/analyze/published.h"
 
 static const char calls[] = "Irecv count=1 source=1 tag=1 comm=2 request=[2]\nFinalize\n";
 
@@ -140,24 +139,13 @@ static void ranks_are_told_by_names(void **state)
     assert_int_equal(co_application_rank_by_name("t-99999999999.bin"), -1);
 }
 
-// By RFC 3074's own words: h = T[h ^ key byte], from 0.
-static void the_hash_is_the_published_one(void **state)
-{
-    (void)state;
-    assert_int_equal(co_published_hash(CO_CALL_ANY, CO_CALL_ANY, 2), co_published_hash(0, 0, 2));
-    unsigned seen[256] = {0}, different = 0;
-    for (int32_t source = 0; source < 256; source++) {
-        different += seen[co_published_hash(source, 0, 2)]++ == 0;
-    }
-    assert_int_equal(different, 256); // one byte alone is permuted
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cache_is_used_and_made_anew),      cmocka_unit_test(a_receive_learns_what_it_got),
-        cmocka_unit_test(what_has_taken_its_place_is_not_read), cmocka_unit_test(ranks_are_told_by_names),
-        cmocka_unit_test(the_hash_is_the_published_one),
+        cmocka_unit_test(the_cache_is_used_and_made_anew),
+        cmocka_unit_test(a_receive_learns_what_it_got),
+        cmocka_unit_test(what_has_taken_its_place_is_not_read),
+        cmocka_unit_test(ranks_are_told_by_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

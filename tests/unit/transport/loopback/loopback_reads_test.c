@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "deliver_each.h"
-#include "transport/loopback/loopback.h"
 #include "transport/reads.h"
+#include "transport_rig.h"
 
 #define BYTES 100
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Parts of the verbs module over a device that is no device: datagrams and their credit between two ends, ways that are
-// found again in more than one try, and connections whose completions cannot be polled.
+// Parts of the verbs module over a device that is no device: datagrams and their credit between two ends, and ways
+// that are found again in more than one try.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,6 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "p2p/channel/rc/rc_state.h"
 #include "transport/verbs/verbs_state.h"
 
 enum { STEPS = 200000, QUEUE = 512, BYTES_MOST = CO_VERBS_RC_DATAGRAM_BYTES };
@@ -80,12 +79,6 @@ static int poll_cq(struct ibv_cq *queue, int most, struct ibv_wc *done)
         end->done_count--;
     }
     return count;
-}
-
-static int poll_broken(struct ibv_cq *queue, int most, struct ibv_wc *done)
-{
-    (void)queue, (void)most, (void)done;
-    return -1;
 }
 
 int ibv_destroy_qp(struct ibv_qp *queue_pair)
@@ -289,33 +282,6 @@ static void ways_that_could_not_be_made_are_made_by_the_next_try(void **state)
     }
 }
 
-static void who_cannot_be_polled_has_lost_all_peers(void **state)
-{
-    enum { PEERS = 3 };
-    struct co_rc_all *all = calloc(1, sizeof *all);
-    struct co_rc_event events[PEERS];
-    (void)state;
-    assert_non_null(all);
-    context.ops.poll_cq = poll_broken;
-    *all = (struct co_rc_all){.context = &context,
-                              .done = &ends[0].queue,
-                              .polls = 1, // the door is not looked at
-                              .peers = calloc(PEERS, sizeof *all->peers),
-                              .config = {.size = PEERS, .self = 1, .warn = warn}};
-    assert_non_null(all->peers);
-    co_hash_map_open(&all->by_queue_pair);
-    for (unsigned i = 0; i < CO_RC_READS; i++) {
-        all->reads[i].peer = -1;
-    }
-    assert_int_equal(co_rc_poll(&all->rc, events, PEERS), PEERS - 1);
-    assert_true(events[0].kind == CO_RC_LOST && events[0].peer == 0 && events[0].result == -ECONNRESET);
-    assert_true(events[1].kind == CO_RC_LOST && events[1].peer == 2);
-    assert_int_equal(co_rc_poll(&all->rc, events, PEERS), 0);
-    co_hash_map_close(&all->by_queue_pair);
-    free(all->peers);
-    free(all);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,7 +291,6 @@ int main(void)
                                         close_ends),
         cmocka_unit_test_setup_teardown(what_had_come_before_a_connection_failed_is_heard, open_ends, close_ends),
         cmocka_unit_test_setup_teardown(ways_that_could_not_be_made_are_made_by_the_next_try, open_ends, close_ends),
-        cmocka_unit_test_setup_teardown(who_cannot_be_polled_has_lost_all_peers, open_ends, close_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,62 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Descriptors for sleeping callers: each hears every signal while it has its own, whatever the others take; one that
-// was given back is silent; who comes when all are taken gets none. And the workers beside them: one that was stopped
-// is not started again by a word that comes late.
+// One worker thread: one that was stopped is not started again by a word that comes late, a notice is not slept over,
+// and it has the cores of the job's start.
 #define _GNU_SOURCE // sched_setaffinity
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <poll.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
-#include "engine/progress/wake_fds.h"
+#include "base/clock.h"
 #include "engine/progress/worker.h"
-
-static bool has_rung(struct co_wake_fds *wake_fds, int wake_fd)
-{
-    struct pollfd descriptor = {.fd = co_wake_fds_descriptor(wake_fds, wake_fd), .events = POLLIN};
-    return poll(&descriptor, 1, 0) == 1;
-}
-
-static void everybody_hears_a_ring(void **state)
-{
-    (void)state;
-    struct co_wake_fds wake_fds;
-    assert_int_equal(co_wake_fds_open(&wake_fds, CO_WAKE_FDS), 0);
-    int first = co_wake_fds_take(&wake_fds), second = co_wake_fds_take(&wake_fds);
-    assert_int_not_equal(first, second);
-    assert_false(has_rung(&wake_fds, first));
-    co_wake_fds_signal(&wake_fds);
-    assert_true(has_rung(&wake_fds, first));
-    co_wake_fds_give(&wake_fds, first, true); // wakes, looks, sleeps again, before the other one has come to run
-    first = co_wake_fds_take(&wake_fds);
-    assert_false(has_rung(&wake_fds, first));
-    assert_true(has_rung(&wake_fds, second));
-    co_wake_fds_give(&wake_fds, second, true);
-    co_wake_fds_signal(&wake_fds);
-    second = co_wake_fds_take(&wake_fds);
-    assert_true(has_rung(&wake_fds, first));
-    assert_false(has_rung(&wake_fds, second));
-    co_wake_fds_close(&wake_fds);
-}
-
-static void there_may_be_none_left(void **state)
-{
-    (void)state;
-    struct co_wake_fds wake_fds;
-    assert_int_equal(co_wake_fds_open(&wake_fds, CO_WAKE_FDS), 0);
-    for (int i = 0; i < CO_WAKE_FDS; i++) {
-        assert_true(co_wake_fds_take(&wake_fds) >= 0);
-    }
-    assert_int_equal(co_wake_fds_take(&wake_fds), -1);
-    co_wake_fds_give(&wake_fds, 3, false);
-    assert_int_equal(co_wake_fds_take(&wake_fds), 3);
-    co_wake_fds_close(&wake_fds);
-}
 
 static _Atomic int turns;
 
@@ -149,12 +107,43 @@ static void a_thread_has_the_cores_of_the_start(void **state)
     assert_true(CPU_EQUAL(&cores_seen, &all));
 }
 
+// Of a thread of nobody's: it sleeps for an hour each time.
+static _Atomic unsigned long_turns;
+
+static void sleep_long(struct co_worker *worker)
+{
+    struct pollfd descriptors[1];
+    atomic_fetch_add(&long_turns, 1);
+    co_worker_sleep(worker, descriptors, 0, 3600 * CO_NS_PER_S);
+}
+
+// A timer that runs is no reason to let a notice wait, unless it is over soon.
+static void a_notice_is_not_slept_over(void **state)
+{
+    (void)state;
+    static char nobody;
+    struct co_worker worker;
+    assert_int_equal(co_worker_open(&worker, (struct co_engine *)(void *)&nobody, sleep_long, 0), 0);
+    assert_int_equal(co_worker_start(&worker), 0);
+    while (atomic_load(&worker.sleep) != CO_WORKER_SLEEPS) {
+        sched_yield();
+    }
+    unsigned before = atomic_load(&long_turns);
+    co_worker_notice(&worker);
+    while (atomic_load(&long_turns) == before) {
+        sched_yield();
+    }
+    co_worker_stop(&worker);
+    co_worker_close(&worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_hears_a_ring),        cmocka_unit_test(there_may_be_none_left),
-        cmocka_unit_test(a_stopped_worker_stays_so),     cmocka_unit_test(a_thread_has_the_cores_of_the_start),
+        cmocka_unit_test(a_stopped_worker_stays_so),
+        cmocka_unit_test(a_thread_has_the_cores_of_the_start),
         cmocka_unit_test(who_is_to_stop_does_not_sleep),
+        cmocka_unit_test(a_notice_is_not_slept_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
