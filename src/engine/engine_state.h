@@ -16,7 +16,7 @@
 //   collective/collective.c   what they consist of     team.c      communicators once they are used
 //   collective/unequal_blocks.c   blocks of an allgatherv: measured, packed
 //   progress/team_failure.c   what is told to whom when something breaks
-//   progress/workers.c        words to worker threads  worker.c    one thread      wake_fds.c   what callers sleep on
+//   progress/wake_sleepers.c  words to who sleeps      worker.c    one thread      wake_fds.c   what callers sleep on
 #ifndef CASTOFF_ENGINE_ENGINE_STATE_H
 #define CASTOFF_ENGINE_ENGINE_STATE_H
 

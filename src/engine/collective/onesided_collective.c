@@ -15,7 +15,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "engine/collective/calls.h"
-#include "engine/collective/onesided_transfer.h"
+#include "engine/collective/onesided_thread.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 
@@ -34,7 +34,7 @@ struct call {
     const char *name;
     size_t bytes;
     bool counts; // one member does
-    struct co_onesided_transfer transfer;
+    struct co_onesided_thread transfer;
     bool has_turn, has_thread;
     int first; // of the members that said no
     struct word words[];
@@ -83,7 +83,7 @@ static int get_ready(struct call *call)
     if (is_resting(onesided)) {
         return -EAGAIN;
     }
-    int error = co_onesided_transfer_open(&call->transfer, onesided);
+    int error = co_onesided_thread_open(&call->transfer, onesided);
     call->has_thread = error == 0;
     return error == -EAGAIN || error == -EBUSY ? -ENOMEM : error; // those two say something else here
 }
@@ -91,7 +91,7 @@ static int get_ready(struct call *call)
 static void end(struct call *call)
 {
     if (call->has_thread) {
-        co_onesided_transfer_close(&call->transfer);
+        co_onesided_thread_close(&call->transfer);
     }
     if (call->has_turn) {
         co_trylock_drop(&call->team->engine->onesided->turn);
@@ -210,7 +210,7 @@ static void note(struct call *call, int root, int verdict)
 static int carry(struct call *call, int root, void *buffer, int *verdict)
 {
     struct co_team *team = call->team;
-    struct co_onesided_transfer *transfer = &call->transfer;
+    struct co_onesided_thread *transfer = &call->transfer;
     transfer->is_sender = team->rank == root;
     transfer->members = (unsigned)team->size - 1;
     transfer->buffer = buffer;
@@ -219,7 +219,7 @@ static int carry(struct call *call, int root, void *buffer, int *verdict)
              (unsigned long long)team->engine->onesided->job_tag, (unsigned long long)team->id,
              team->onesided.transfers++);
     snprintf(transfer->name, sizeof(transfer->name), "rank%d", team->rank);
-    int mine = co_onesided_transfer_carry(transfer, team->engine, call->name);
+    int mine = co_onesided_thread_carry(transfer, team->engine, call->name);
     int error = agree(call, mine, verdict);
     if (error == 0) {
         note(call, root, *verdict);

@@ -16,7 +16,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
 
 #define BUSY_NETWORK_POLLS 64  // calls for one look while only copies are kept or reports owed

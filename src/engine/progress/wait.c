@@ -22,7 +22,7 @@
 #include "engine/progress/wake_fds.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
 #include "transport/transport.h"

@@ -12,7 +12,7 @@
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/progress.h"
 #include "engine/progress/wait.h"
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
 #include "transport/transport.h"
 

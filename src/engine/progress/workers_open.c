@@ -15,7 +15,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/wake_fds.h"
 #include "engine/progress/worker_roles.h"
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 #include "engine/start/descriptor_budget.h"
 #include "mcast/mcast.h"
 

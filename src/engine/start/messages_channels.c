@@ -12,7 +12,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 #include "shm/shm.h"
 #include "transport/transport.h"
 #include "p2p/channel/native_channel.h"

@@ -6,7 +6,7 @@
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "engine/progress/team_failure.h"
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 #include "shm/shm.h"
 #include "shm/shm_layout.h"
 

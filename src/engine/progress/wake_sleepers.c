@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Words to the worker threads and to callers that sleep beside them, from the rest of the engine: who has something for
+// Wakes worker threads and callers that sleep beside them, for the rest of the engine: who has something for
 // a thread calls it here. What threads there are: workers_open.c. Hot.
-#include "engine/progress/workers.h"
+#include "engine/progress/wake_sleepers.h"
 
 #include "engine/engine_state.h"
 #include "engine/progress/wake_fds.h"

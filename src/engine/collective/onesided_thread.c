@@ -3,7 +3,7 @@
 // A group from opening to closing, beside the thread that has called MPI. Nothing of the engine is touched in here.
 // Cold: what it takes to set up a group is worth it for large buffers only.
 #define _GNU_SOURCE
-#include "engine/collective/onesided_transfer.h"
+#include "engine/collective/onesided_thread.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,17 +13,17 @@
 #include "engine/collective/onesided_collective.h"
 #include "engine/engine.h"
 
-static void enter(struct co_onesided_transfer *transfer, const char *stage)
+static void enter(struct co_onesided_thread *transfer, const char *stage)
 {
     co_store_relaxed(&transfer->stage, stage); // relaxed: text of the program, for people
 }
 
-static void keep_why(struct co_onesided_transfer *transfer)
+static void keep_why(struct co_onesided_thread *transfer)
 {
     snprintf(transfer->why, sizeof(transfer->why), "%s", transfer->onesided->library.why());
 }
 
-static int use(struct co_onesided_transfer *transfer, struct castoff_group *group)
+static int use(struct co_onesided_thread *transfer, struct castoff_group *group)
 {
     const struct co_onesided_library *library = &transfer->onesided->library;
     int error = 0;
@@ -36,7 +36,7 @@ static int use(struct co_onesided_transfer *transfer, struct castoff_group *grou
 }
 
 // Closed in any case before the buffer may be used for anything else.
-static int carry(struct co_onesided_transfer *transfer)
+static int carry(struct co_onesided_thread *transfer)
 {
     const struct co_onesided_library *library = &transfer->onesided->library;
     struct castoff_group_options options = transfer->onesided->options;
@@ -65,7 +65,7 @@ static int carry(struct co_onesided_transfer *transfer)
 
 static void *work(void *arg)
 {
-    struct co_onesided_transfer *transfer = arg;
+    struct co_onesided_thread *transfer = arg;
     for (;;) {
         while (sem_wait(&transfer->ordered) != 0) { // interrupted
         }
@@ -77,7 +77,7 @@ static void *work(void *arg)
     }
 }
 
-int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *onesided)
+int co_onesided_thread_open(struct co_onesided_thread *transfer, const struct co_onesided_collective *onesided)
 {
     sigset_t all, before;
     transfer->onesided = onesided;
@@ -99,13 +99,13 @@ int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struc
 
 static void describe(const void *waited_for, char *text, size_t room)
 {
-    const struct co_onesided_transfer *transfer = waited_for;
+    const struct co_onesided_thread *transfer = waited_for;
     snprintf(text, room, "%s of group %s by RDMA writes, %zu bytes: %s",
              transfer->is_sender ? "the sender" : "a member", transfer->group, transfer->bytes,
-             co_load_relaxed(&((struct co_onesided_transfer *)waited_for)->stage)); // relaxed: for people
+             co_load_relaxed(&((struct co_onesided_thread *)waited_for)->stage)); // relaxed: for people
 }
 
-int co_onesided_transfer_carry(struct co_onesided_transfer *transfer, struct co_engine *engine, const char *call)
+int co_onesided_thread_carry(struct co_onesided_thread *transfer, struct co_engine *engine, const char *call)
 {
     struct co_wait wait = {.call = call, .describe = describe, .waited_for = transfer};
     co_store_relaxed(&transfer->is_done, false); // relaxed: the thread has its order behind this
@@ -116,7 +116,7 @@ int co_onesided_transfer_carry(struct co_onesided_transfer *transfer, struct co_
     return transfer->result;
 }
 
-void co_onesided_transfer_close(struct co_onesided_transfer *transfer)
+void co_onesided_thread_close(struct co_onesided_thread *transfer)
 {
     transfer->must_end = true;
     sem_post(&transfer->ordered);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One transfer of a one-sided call after the other, beside the thread that has called MPI. Private to src/engine.
-#ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_TRANSFER_H
-#define CASTOFF_ENGINE_COLLECTIVE_ONESIDED_TRANSFER_H
+#ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_THREAD_H
+#define CASTOFF_ENGINE_COLLECTIVE_ONESIDED_THREAD_H
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -16,7 +16,7 @@ struct co_engine;
 
 // What goes into the buffers of one group after the other, in a thread of its own: functions of a
 // group wait, and whoever called MPI goes on moving the engine and the MPI below, since others may need that first.
-struct co_onesided_transfer {
+struct co_onesided_thread {
     const struct co_onesided_collective *onesided;
     // The order: from the caller to the thread.
     bool is_sender, must_end;
@@ -35,9 +35,9 @@ struct co_onesided_transfer {
 };
 
 // 0 or -errno. From then on it waits for orders.
-int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *onesided);
+int co_onesided_thread_open(struct co_onesided_thread *transfer, const struct co_onesided_collective *onesided);
 // Carries out the order that stands in it: 0, or -errno and `why`. When it returns nothing writes into the buffer.
-int co_onesided_transfer_carry(struct co_onesided_transfer *transfer, struct co_engine *engine, const char *call);
-void co_onesided_transfer_close(struct co_onesided_transfer *transfer);
+int co_onesided_thread_carry(struct co_onesided_thread *transfer, struct co_engine *engine, const char *call);
+void co_onesided_thread_close(struct co_onesided_thread *transfer);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The worker threads of an engine, and words to them from its other parts. Private to src/engine.
-#ifndef CASTOFF_ENGINE_PROGRESS_WORKERS_H
-#define CASTOFF_ENGINE_PROGRESS_WORKERS_H
+// Who wakes worker threads, and callers that sleep beside them; and what worker threads an engine has. Private to
+// src/engine.
+#ifndef CASTOFF_ENGINE_PROGRESS_WAKE_SLEEPERS_H
+#define CASTOFF_ENGINE_PROGRESS_WAKE_SLEEPERS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
