@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/block.h"
 #include "engine/decide/decide.h"
 
 struct co_engine;
@@ -139,11 +140,9 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
 // `mine` NULL: in place in `all`.
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
-// Blocks of unequal lengths, one for each rank, to where they belong in one buffer; the own one stands there already.
-struct co_block {
-    void *buffer;
-    size_t bytes; // the same on all members
-};
+// Blocks of any lengths, one for each rank and the same ones on all members, to where they belong in one buffer; the
+// own one stands there already. Of equal ones it is the operation that co_team_allgather is on members where they stand
+// in a row.
 int co_team_allgatherv(struct co_team *team, const struct co_block blocks[]);
 
 // These start and return at once; *out is released by co_task_release after co_task_is_done.

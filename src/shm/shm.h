@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/block.h"
+
 struct co_shm_node; // this process's view of its node
 struct co_shm_team; // the members of one team on this node
 
@@ -94,11 +96,12 @@ struct co_shm_op {
     int root;
     int call; // enum co_shm_call
     int phase;
-    int peer;         // whose bytes are next
-    int helped_peer;  // whom a star's centre helps next
-    const char *mine; // what this member gives
-    char *target;     // where the others' bytes go
-    size_t bytes;     // of a block
+    int peer;                      // whose bytes are next
+    int helped_peer;               // whom a star's centre helps next
+    const char *mine;              // what this member gives
+    char *target;                  // where the others' bytes go
+    size_t bytes;                  // of a block, of unequal ones the largest
+    const struct co_block *blocks; // of an allgather of unequal ones, by member, else NULL
     size_t piece_bytes;
     uint64_t written, read; // ticks, or pieces
     uint64_t remote;        // the block's address in the peer's process, or ticks known to be written by it
@@ -128,6 +131,9 @@ struct co_shm_op {
 void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root, void *buffer, size_t bytes);
 // Block i of `all` is member i's `mine` (NULL: already in its place in `all`).
 void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, const void *mine, void *all, size_t bytes);
+// The same of blocks of different lengths, not all 0, each member's own one at its place already. Lengths are those of
+// all members, places are each member's own affair. The array is kept until it is done.
+void co_shm_allgatherv_start(struct co_shm_op *op, struct co_shm_team *team, const struct co_block blocks[]);
 // Like allgather, but only `root` receives; `all` and the in-place form count on the root alone.
 void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int root, const void *mine, void *all,
                          size_t bytes);

@@ -20,10 +20,11 @@ static int next_member(const struct co_shm_team *team, int member)
 static int read_piece(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
-    char *block = op->target + (size_t)op->peer * op->bytes;
+    char *block = co_shm_block_place(op, op->peer);
+    size_t bytes = co_shm_block_bytes(op, op->peer);
 
     if (op->stuck != 0) {
-        struct co_shm_span span = {.local = block, .bytes = op->bytes, .owner = op->peer};
+        struct co_shm_span span = {.local = block, .bytes = bytes, .owner = op->peer};
         return co_shm_bounce_step(op, &span) == 1;
     }
     if (op->remote == 0) {
@@ -31,12 +32,15 @@ static int read_piece(struct co_shm_op *op)
         if (!co_shm_introduced(op, op->peer, &its)) {
             return 0;
         }
-        if (its.bytes != op->bytes) {
+        if (its.bytes != co_shm_block_told(op, op->peer)) {
             return -EMSGSIZE;
+        }
+        if (bytes == 0) {
+            return 1;
         }
         op->remote = its.address;
     }
-    size_t left = op->bytes - op->position;
+    size_t left = bytes - op->position;
     size_t length = left < PIECE_BYTES ? left : PIECE_BYTES;
     int rank = team->members[op->peer];
     if (co_shm_node_read(team->node, rank, block + op->position, op->remote + op->position, length) != 0) {
@@ -51,7 +55,7 @@ static int read_piece(struct co_shm_op *op)
 
 static bool copy_own(struct co_shm_op *op)
 {
-    char *own = op->target + (size_t)op->team->self * op->bytes;
+    char *own = co_shm_block_place(op, op->team->self);
     size_t left = op->bytes - op->position;
     size_t length = left < PIECE_BYTES ? left : PIECE_BYTES;
 
@@ -78,7 +82,7 @@ static int await_others(struct co_shm_op *op)
     if (op->tick > team->granted[CO_SHM_LINES]) {
         team->granted[CO_SHM_LINES] = op->tick;
     }
-    co_shm_team_count(team, 0, op->bytes);
+    co_shm_team_count(team, 0, co_shm_block_bytes(op, team->self));
     return 1;
 }
 
@@ -116,7 +120,7 @@ int co_shm_direct_step(struct co_shm_op *op)
         if (read < 0) {
             return read;
         }
-        if (read > 0 && op->position == op->bytes) {
+        if (read > 0 && op->position == co_shm_block_bytes(op, op->peer)) {
             op->position = 0;
             op->remote = 0;
             op->stuck = 0;
@@ -131,6 +135,6 @@ int co_shm_direct_step(struct co_shm_op *op)
     } else {
         result = await_others(op);
     }
-    co_shm_bounce_serve(team, (char *)(uintptr_t)op->mine, op->bytes, false);
+    co_shm_bounce_serve(team, (char *)(uintptr_t)op->mine, co_shm_block_bytes(op, team->self), false);
     return result;
 }

@@ -25,7 +25,7 @@
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 9
+#define CO_SHM_VERSION 10
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
@@ -35,6 +35,7 @@
 #define CO_SHM_CALL_BITS 2    // of an operation's number, below the count: which call it is
 #define CO_SHM_LENGTH_BITS 12 // of a slot's word, below the number
 #define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
+#define CO_SHM_NOTHING ((UINT64_C(1) << 40) - 2)                    // likewise, of a block without bytes
 #define CO_SHM_STREAMS 8                                            // whose length is remembered
 #define CO_SHM_STREAM_BITS 40                                       // of the length, below the word of the operation
 #define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)

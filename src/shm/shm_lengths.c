@@ -19,6 +19,14 @@
 
 #include "shm/shm_team.h"
 
+// The length of an operation chooses its path; in an allgather that is the largest block, and what a member gives may
+// be right on a wrong one.
+static size_t on_path(const struct co_shm_op *op, unsigned ring, bool is_large, size_t length)
+{
+    bool is_other = ring != op->ring || is_large != co_shm_op_is_large(op);
+    return is_other && op->call == CO_SHM_ALLGATHER ? CO_SHM_OTHER_PATH : length;
+}
+
 // What the member's slot that is next in this ring says of the operation; 0: nothing.
 static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ring)
 {
@@ -31,11 +39,14 @@ static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ri
     if (word >> CO_SHM_LENGTH_BITS != op->number) {
         return 0;
     }
-    if (length == CO_SHM_INTRODUCTION) {
+    bool is_introduction = length == CO_SHM_INTRODUCTION;
+    if (is_introduction) {
         memcpy(&its, co_shm_slot_payload(team, member, ring, tick), sizeof its);
         length = (size_t)its.bytes;
+    } else if (length == (CO_SHM_NOTHING & CO_SHM_INTRODUCTION)) {
+        length = CO_SHM_NOTHING;
     }
-    return length;
+    return on_path(op, ring, is_introduction, length);
 }
 
 // Likewise of its last streams.
@@ -50,7 +61,8 @@ static size_t length_of_stream(const struct co_shm_op *op, int member)
     uint64_t ours = co_load_relaxed(&co_shm_control(op->team, op->team->self)->streams[index % CO_SHM_STREAMS]);
     bool is_old = op->ring != CO_SHM_BULK && (word ^ ours) >> (CO_SHM_STREAM_BITS + 1) == 0;
 
-    return !is_old && (word ^ own) >> CO_SHM_STREAM_BITS == 0 ? (size_t)(word & CO_SHM_STREAM_MASK) : 0;
+    bool is_told = !is_old && (word ^ own) >> CO_SHM_STREAM_BITS == 0;
+    return is_told ? on_path(op, CO_SHM_BULK, false, (size_t)(word & CO_SHM_STREAM_MASK)) : 0;
 }
 
 // Behind all operations up to this one, before the next one: no call has this number.

@@ -56,6 +56,33 @@ int co_shm_allgather_line_step(struct co_shm_op *op)
     return 1;
 }
 
+// Of unequal blocks; through lines or mail.
+int co_shm_allgatherv_slot_step(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    if (op->written == 0) {
+        if (!co_shm_has_credit(team, op->ring, op->tick)) {
+            return 0;
+        }
+        memcpy(co_shm_slot_payload(team, team->self, op->ring, op->tick), op->mine, op->blocks[team->self].bytes);
+        co_shm_slot_publish(op, op->ring, co_shm_block_told(op, team->self));
+        op->written = 1;
+    }
+    while (op->peer != team->self) {
+        const struct co_block *block = &op->blocks[op->peer];
+        if (!co_shm_slot_is_full(op, op->peer, op->ring, co_shm_block_told(op, op->peer))) {
+            return 0;
+        }
+        memcpy(block->buffer, co_shm_slot_payload(team, op->peer, op->ring, op->tick), block->bytes);
+        op->peer = op->peer + 1 == team->count ? 0 : op->peer + 1;
+    }
+    co_shm_grant_from_allgather(op);
+    co_shm_consume(team, op->ring, op->tick + 1);
+    co_shm_team_count(team, op->blocks[team->self].bytes, 0);
+    return 1;
+}
+
 static bool write_own(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;

@@ -53,7 +53,10 @@ static void choose_path(struct co_shm_op *op)
     op->sequence = 0;
     if (ring == CO_SHM_LINES) {
         take_ticks(op, ring, 1);
-        op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_slot_step;
+        op->step = is_bcast             ? co_shm_bcast_line_step
+                   : op->blocks != NULL ? co_shm_allgatherv_slot_step
+                   : is_allgather       ? co_shm_allgather_line_step
+                                        : co_shm_slot_step;
     } else if (op->bytes >= (is_bcast       ? team->node->direct_bcast_min
                              : is_allgather ? team->node->direct_allgather_min
                                             : team->node->direct_gather_min)) {
@@ -64,7 +67,9 @@ static void choose_path(struct co_shm_op *op)
         size_t payload = team->shape.ring[ring].payload;
         take_ticks(op, ring, (op->bytes + payload - 1) / payload);
         op->stream = ring == CO_SHM_BULK ? team->streams++ : 0;
-        op->step = ring == CO_SHM_BULK ? co_shm_stream_step : co_shm_slot_step;
+        op->step = ring == CO_SHM_BULK  ? co_shm_stream_step
+                   : op->blocks != NULL ? co_shm_allgatherv_slot_step
+                                        : co_shm_slot_step;
     }
 }
 
@@ -133,6 +138,7 @@ void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root
     op->mine = buffer;
     op->target = buffer;
     op->bytes = bytes;
+    op->blocks = NULL;
     start(op);
 }
 
@@ -144,6 +150,21 @@ void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, cons
     op->mine = mine ? mine : (char *)all + (size_t)team->self * bytes;
     op->target = all;
     op->bytes = bytes;
+    op->blocks = NULL;
+    start(op);
+}
+
+void co_shm_allgatherv_start(struct co_shm_op *op, struct co_shm_team *team, const struct co_block blocks[])
+{
+    op->team = team;
+    op->call = CO_SHM_ALLGATHER;
+    op->root = team->self;
+    op->mine = op->target = blocks[team->self].buffer;
+    op->bytes = 0;
+    for (int member = 0; member < team->count; member++) {
+        op->bytes = blocks[member].bytes > op->bytes ? blocks[member].bytes : op->bytes;
+    }
+    op->blocks = blocks;
     start(op);
 }
 
@@ -156,6 +177,7 @@ void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int roo
     op->mine = mine || team->self != root ? mine : (char *)all + (size_t)root * bytes;
     op->target = all;
     op->bytes = bytes;
+    op->blocks = NULL;
     start(op);
 }
 
@@ -224,7 +246,7 @@ int co_shm_op_look_at_lengths(struct co_shm_op *op)
     if (is_past) {
         return end_or_fail(op);
     }
-    if (bytes == 0 || bytes == op->bytes) {
+    if (bytes == 0 || bytes == co_shm_block_told(op, member)) {
         return 0;
     }
     if (op->call != CO_SHM_BCAST) {

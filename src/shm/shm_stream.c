@@ -19,10 +19,17 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// Bytes of `ticks` fragments from `first` on; the last one of a block is shorter.
-static size_t length_of(const struct co_shm_op *op, uint64_t first, uint64_t ticks)
+// That a member's block fills. Of unequal blocks all but the largest have fewer than the operation; the rest is
+// skipped.
+static uint64_t ticks_of(const struct co_shm_op *op, int member)
 {
-    return least(op->bytes - (size_t)first * CO_SHM_FRAGMENT, ticks * CO_SHM_FRAGMENT);
+    return (co_shm_block_bytes(op, member) + CO_SHM_FRAGMENT - 1) / CO_SHM_FRAGMENT;
+}
+
+// Bytes of `ticks` fragments of a member's block from `first` on; the last one is shorter.
+static size_t length_of(const struct co_shm_op *op, int member, uint64_t first, uint64_t ticks)
+{
+    return least(co_shm_block_bytes(op, member) - (size_t)first * CO_SHM_FRAGMENT, ticks * CO_SHM_FRAGMENT);
 }
 
 static char *own_slots(const struct co_shm_team *team)
@@ -71,7 +78,8 @@ static void copy_home(const struct co_shm_op *op, char *to, const char *from, si
 static size_t write_some(struct co_shm_op *op, bool reads)
 {
     struct co_shm_team *team = op->team;
-    uint64_t tick = op->tick + op->written, left = op->ticks - op->written, slots = team->slot_mask + 1;
+    uint64_t tick = op->tick + op->written, slots = team->slot_mask + 1, own_ticks = ticks_of(op, team->self);
+    uint64_t left = own_ticks - least(op->written, own_ticks);
 
     if (left == 0 ||
         (tick >= team->granted[CO_SHM_BULK] + slots && !co_shm_ask_credit(team, CO_SHM_BULK, tick, slots))) {
@@ -80,17 +88,17 @@ static size_t write_some(struct co_shm_op *op, bool reads)
     uint64_t slot = tick & team->slot_mask;
     uint64_t ticks = least(least(left, slots - slot), least(WRITE_TICKS, slots / 2));
     ticks = least(ticks, team->granted[CO_SHM_BULK] + slots - tick);
-    size_t offset = (size_t)op->written * CO_SHM_FRAGMENT, length = length_of(op, op->written, ticks);
+    size_t offset = (size_t)op->written * CO_SHM_FRAGMENT, length = length_of(op, team->self, op->written, ticks);
     memcpy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
-    op->written += ticks;
-    team->stream_end = tick + ticks;
+    op->written = ticks == left ? op->ticks : op->written + ticks;
+    team->stream_end = op->tick + op->written;
     // release W1: the payload, and where it is.
-    co_store_release(&co_shm_control(team, team->self)->written, tick + ticks);
+    co_store_release(&co_shm_control(team, team->self)->written, team->stream_end);
     if (!reads) {
-        consume(team, tick + ticks); // at once: other writers of a gather wait for every member
+        consume(team, team->stream_end); // at once: other writers of a gather wait for every member
     }
     if (op->call == CO_SHM_ALLGATHER) {
-        char *own = op->target + (size_t)team->self * op->bytes;
+        char *own = co_shm_block_place(op, team->self);
         if (op->mine != own) {
             copy_home(op, own + offset, op->mine + offset, length);
         }
@@ -129,14 +137,16 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
     op->least_slots = least(op->least_slots, slots);
     uint64_t ticks = least(least(op->remote - tick, slots - slot), least(most, slots / 4));
     copy_home(op, block + first * CO_SHM_FRAGMENT, (char *)team->node->segment.base + offset + slot * CO_SHM_FRAGMENT,
-              length_of(op, first, ticks));
+              length_of(op, peer, first, ticks));
     return ticks;
 }
 
 // Of a member that gives in it, or not.
-static uint64_t stream_word(const struct co_shm_op *op, bool gives)
+static uint64_t stream_word(const struct co_shm_op *op, int member, bool gives)
 {
-    return co_shm_told_word(op->number, gives) << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK);
+    uint64_t bytes = co_shm_block_told(op, member) & CO_SHM_STREAM_MASK;
+
+    return co_shm_told_word(op->number, gives) << CO_SHM_STREAM_BITS | bytes;
 }
 
 // Of the member's streams the one in place of ours is for another call of the same operation, or it gives nothing in
@@ -145,7 +155,7 @@ static bool is_for_other_call(const struct co_shm_op *op, const struct co_shm_co
 {
     // acquire N1
     uint64_t word = co_load_acquire((_Atomic uint64_t *)&control->streams[op->stream % CO_SHM_STREAMS]);
-    uint64_t other = (word ^ stream_word(op, true)) >> CO_SHM_STREAM_BITS;
+    uint64_t other = (word ^ stream_word(op, op->team->self, true)) >> CO_SHM_STREAM_BITS;
 
     return other != 0 && other >> (CO_SHM_CALL_BITS + 1) == 0;
 }
@@ -161,11 +171,12 @@ static bool meet(struct co_shm_op *op, int member)
     if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: its length
         return false;
     }
-    if (co_load_relaxed(&control->last_stream) == stream_word(op, true)) { // relaxed: a later one has another number
+    if (co_load_relaxed(&control->last_stream) ==
+        stream_word(op, member, true)) { // relaxed: a later one has another number
         return true;
     }
     size_t bytes = co_shm_length_of(op, member, &is_past);
-    op->has_met_other = bytes != 0 && bytes != op->bytes;
+    op->has_met_other = bytes != 0 && bytes != co_shm_block_told(op, member);
     return !op->has_met_other && !is_for_other_call(op, control);
 }
 
@@ -206,10 +217,13 @@ static size_t read_all(struct co_shm_op *op)
         return 0;
     }
     uint64_t turn = turn_ticks(op);
-    uint64_t ticks = copy_ticks(op, op->peer, op->target + (size_t)op->peer * op->bytes, op->read + op->position,
-                                turn - op->position);
+    uint64_t of_peer = least(turn, ticks_of(op, op->peer) - least(op->read, ticks_of(op, op->peer)));
+    uint64_t ticks = op->position == of_peer ? 0
+                                             : copy_ticks(op, op->peer, co_shm_block_place(op, op->peer),
+                                                          op->read + op->position, of_peer - op->position);
     op->position += ticks;
-    if (op->position == turn) {
+    bool is_over = op->position == of_peer;
+    if (is_over) {
         op->position = 0;
         op->remote = 0;
         op->peer = op->peer + 1 == team->count ? 0 : op->peer + 1;
@@ -219,13 +233,26 @@ static size_t read_all(struct co_shm_op *op)
             consume(team, op->tick + op->read);
         }
     }
-    return (size_t)ticks * CO_SHM_FRAGMENT;
+    return (size_t)ticks * CO_SHM_FRAGMENT + is_over;
+}
+
+static size_t bytes_of_all(const struct co_shm_op *op)
+{
+    size_t bytes = 0;
+
+    for (int member = 0; member < op->team->count; member++) {
+        bytes += op->blocks[member].bytes;
+    }
+    return bytes;
 }
 
 // What the ranks of this node touch together is more than their cache: nothing of it will be there afterwards.
 static bool exceeds_cache(const struct co_shm_op *op)
 {
     size_t count = (size_t)op->team->count;
+    if (op->blocks != NULL) {
+        return bytes_of_all(op) >= op->team->node->cache_bytes / (count + 1);
+    }
     size_t blocks = op->call == CO_SHM_ALLGATHER ? count * (count + 1) : op->call == CO_SHM_BCAST ? count : 2 * count;
 
     return op->bytes >= op->team->node->cache_bytes / blocks;
@@ -233,7 +260,7 @@ static bool exceeds_cache(const struct co_shm_op *op)
 
 static void begin(struct co_shm_op *op, bool writes)
 {
-    char *own = op->target + (size_t)op->team->self * op->bytes;
+    char *own = co_shm_block_place(op, op->team->self);
 
     op->past_cache = exceeds_cache(op);
     if (op->call == CO_SHM_GATHER && op->root == op->team->self && op->mine != own) {
@@ -242,13 +269,15 @@ static void begin(struct co_shm_op *op, bool writes)
     op->remote = 0;
     op->least_slots = UINT64_MAX;
     struct co_shm_control *control = co_shm_control(op->team, op->team->self);
-    uint64_t word = stream_word(op, co_shm_op_gives(op));
+    uint64_t word = stream_word(op, op->team->self, co_shm_op_gives(op));
     co_store_relaxed(&control->last_stream, word); // relaxed: published by release W1
     // release N1: all of the operations before, for who finds that this member is past his.
     co_store_release(&control->streams[op->stream % CO_SHM_STREAMS], word);
     co_shm_op_tell(op);
     if (writes) {
-        co_shm_loan_begin(op->team, op->bytes);
+        co_shm_loan_begin(op->team, co_shm_block_bytes(op, op->team->self));
+    } else if (op->call == CO_SHM_ALLGATHER) {
+        co_store_release(&control->written, op->tick + op->ticks); // release W1: a block without bytes is here
     }
 }
 
@@ -263,14 +292,15 @@ static int end(struct co_shm_op *op, bool writes)
     if (writes) {
         co_shm_loan_rest(team);
     }
-    co_shm_team_count(team, op->bytes, 0);
+    co_shm_team_count(team, co_shm_block_bytes(op, team->self), 0);
     return 1;
 }
 
 int co_shm_stream_step(struct co_shm_op *op)
 {
     bool is_root = op->root == op->team->self; // of an allgather everyone is
-    bool writes = op->call == CO_SHM_ALLGATHER || is_root == (op->call == CO_SHM_BCAST);
+    bool writes = op->call == CO_SHM_ALLGATHER ? co_shm_block_bytes(op, op->team->self) > 0
+                                               : is_root == (op->call == CO_SHM_BCAST);
     bool reads = op->call == CO_SHM_ALLGATHER || !writes;
     size_t moved = 0;
 

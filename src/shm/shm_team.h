@@ -99,10 +99,29 @@ static inline bool co_shm_op_gives(const struct co_shm_op *op)
     return op->call != CO_SHM_BCAST || op->root == op->team->self;
 }
 
-// What the slot of an operation reads when it is full: its number, and the bytes in it or CO_SHM_INTRODUCTION.
+// Of a member's block, and where it goes.
+static inline size_t co_shm_block_bytes(const struct co_shm_op *op, int member)
+{
+    return op->blocks == NULL ? op->bytes : op->blocks[member].bytes;
+}
+
+static inline char *co_shm_block_place(const struct co_shm_op *op, int member)
+{
+    return op->blocks == NULL ? op->target + (size_t)member * op->bytes : op->blocks[member].buffer;
+}
+
+// What a member that gives this block tells of its length, which is never 0.
+static inline size_t co_shm_block_told(const struct co_shm_op *op, int member)
+{
+    size_t bytes = co_shm_block_bytes(op, member);
+    return bytes == 0 ? (size_t)CO_SHM_NOTHING : bytes;
+}
+
+// What the slot of an operation reads when it is full: its number, and what is told of the bytes in it, as much as
+// there is room for, or CO_SHM_INTRODUCTION.
 static inline uint64_t co_shm_slot_word(const struct co_shm_op *op, size_t length)
 {
-    return op->number << CO_SHM_LENGTH_BITS | length;
+    return op->number << CO_SHM_LENGTH_BITS | (length & CO_SHM_INTRODUCTION);
 }
 
 static inline void co_shm_slot_publish(const struct co_shm_op *op, unsigned ring, size_t length)
@@ -128,7 +147,8 @@ struct co_shm_introduction {
 
 static inline bool co_shm_introduce(struct co_shm_op *op, const void *block)
 {
-    struct co_shm_introduction own = {.address = (uint64_t)(uintptr_t)block, .bytes = op->bytes};
+    struct co_shm_introduction own = {.address = (uint64_t)(uintptr_t)block,
+                                      .bytes = co_shm_block_told(op, op->team->self)};
 
     if (!co_shm_has_credit(op->team, CO_SHM_LINES, op->tick)) {
         return false;
@@ -179,8 +199,10 @@ static inline bool co_shm_op_is_large(const struct co_shm_op *op)
     return op->sequence != 0;
 }
 
-// shm_lengths.c: the bytes that `member` gives in this operation. 0: it has not come to it, or nothing is known of them
-// although it is past it, or takes it for another call (`is_past`).
+// shm_lengths.c: the bytes that `member` gives in this operation, or CO_SHM_NOTHING. 0: it has not come to it, or
+// nothing is known of them although it is past it, or takes it for another call (`is_past`). CO_SHM_OTHER_PATH: those
+// of an allgather are where this member does not look for them, for the two disagree about the largest block.
+#define CO_SHM_OTHER_PATH SIZE_MAX
 size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
 // For members that wait for us and have not come to it.
 void co_shm_op_tell(const struct co_shm_op *op);
@@ -195,6 +217,7 @@ void co_shm_op_truncate_at_end(struct co_shm_op *op);
 // shm_slot.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);
 int co_shm_allgather_line_step(struct co_shm_op *op);
+int co_shm_allgatherv_slot_step(struct co_shm_op *op);
 int co_shm_slot_step(struct co_shm_op *op);
 int co_shm_stream_step(struct co_shm_op *op);
 

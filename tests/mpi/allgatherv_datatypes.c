@@ -2,12 +2,16 @@
 // Unequal allgathers with derived datatypes: the send layout differs from the receive layout, and both differ from rank
 // to rank (equal signatures, as MPI requires). Places leave out instances of the receive type, the order of the blocks
 // is another on each rank, and some ranks have none. Blocking, nonblocking with types freed
-// meanwhile, and in place.
+// meanwhile, in place, and persistent.
 // ranks: 2 3
 // mpirun: --mca coll basic,self,libnbc
 // expect: the right ints in the right places, no gap written, inside an instance or between blocks
-// taken: MPI_Allgatherv MPI_Iallgatherv
+// taken: MPI_Allgatherv MPI_Iallgatherv MPIX_Allgatherv_init
 #include "oracle/verdict.h"
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 
 #include "oracle/layout.h"
 
@@ -16,7 +20,7 @@
 
 #define RANKS 8
 
-enum variant { BLOCKING, NONBLOCKING, IN_PLACE, VARIANTS };
+enum variant { BLOCKING, NONBLOCKING, IN_PLACE, PERSISTENT, VARIANTS };
 
 struct gather {
     struct co_layout send, receive;
@@ -51,6 +55,14 @@ static void call(struct gather *gather)
         return;
     }
     MPI_Request request;
+    if (gather->variant == PERSISTENT) {
+        MPIX_Allgatherv_init(send->address, send->count, send->type, receive->address, counts, places, receive->type,
+                             MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Request_free(&request);
+        return;
+    }
     void *source = gather->variant == IN_PLACE ? MPI_IN_PLACE : send->address;
     MPI_Iallgatherv(source, send->count, send->type, receive->address, counts, places, receive->type, MPI_COMM_WORLD,
                     &request);

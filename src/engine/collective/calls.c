@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "base/buffer_cache.h"
 #include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
@@ -167,68 +166,44 @@ int co_team_iallgather(struct co_task **out, struct co_team *team, const void *m
     return start_in_background(out, team, &request, NULL);
 }
 
-static struct co_task_request request_of_blocks(const struct co_team *team, enum co_call call,
-                                                const struct co_block blocks[])
+// One member alone has bytes: a broadcast, which waits for nobody else.
+static int gather_of_one(struct co_team *team, const struct co_block blocks[])
 {
-    return request_of(team, call, NULL, co_unequal_blocks_measure(blocks, team->size).total);
-}
-
-static int gather_padded(struct co_team *team, const struct co_block blocks[], size_t largest)
-{
-    unsigned char *padded = co_buffer_cache_take(largest * (size_t)team->size);
-    if (padded == NULL) {
-        co_team_give_up(team, -ENOMEM);
-        return -ENOMEM;
-    }
     struct co_shm_op op;
-    co_unequal_blocks_pack_own(padded, largest, blocks, team->rank);
-    co_shm_allgather_start(&op, team->shm, NULL, padded, largest);
-    int result = run_inline(team, &op, "MPI_Allgatherv");
-    if (result == 0) {
-        co_unequal_blocks_unpack_others(padded, largest, blocks, team->size, team->rank);
+    int root = 0;
+    while (blocks[root].bytes == 0) {
+        root++;
     }
-    co_buffer_cache_give(padded);
-    return result;
-}
-
-// A broadcast of each. One that was too long for its place is no reason to stop: the others go through it.
-static int gather_in_turn(struct co_team *team, const struct co_block blocks[])
-{
-    int result = 0;
     uint64_t began = co_shm_team_call_begins(team->shm);
-    for (int root = 0; root < team->size; root++) {
-        struct co_shm_op op;
-        if (blocks[root].bytes > 0) {
-            co_shm_bcast_start(&op, team->shm, root, blocks[root].buffer, blocks[root].bytes);
-            int state = run_inline(team, &op, "MPI_Allgatherv");
-            result = state == 0 ? result : state;
-            if (state != 0 && (state != -EMSGSIZE || co_load_relaxed(&team->broken) != 0)) { // relaxed: set by us
-                return state;
-            }
-        }
+    co_shm_bcast_start(&op, team->shm, root, blocks[root].buffer, blocks[root].bytes);
+    int state = run_inline(team, &op, "MPI_Allgatherv");
+    if (state == 0 || (state == -EMSGSIZE && co_load_relaxed(&team->broken) == 0)) { // relaxed: set by us
+        co_shm_team_call_ends(team->shm, began, team->size);
     }
-    co_shm_team_call_ends(team->shm, began, team->size);
-    return result;
+    return state;
 }
 
-int co_team_allgatherv(struct co_team *team, const struct co_block blocks[])
+static int gather_blocks(struct co_team *team, const struct co_block blocks[])
 {
-    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    if (broken != 0) {
-        return broken;
-    }
+    struct co_shm_op op;
+    co_shm_allgatherv_start(&op, team->shm, blocks);
+    return run_inline(team, &op, "MPI_Allgatherv");
+}
+
+int co_team_run_allgatherv(struct co_team *team, const struct co_block blocks[],
+                           const struct co_unequal_blocks_shape *shape)
+{
     if (!can_run_inline(team)) {
         struct co_task task = {
-            .team = team, .request = request_of_blocks(team, CO_CALL_ALLGATHERV, blocks), .blocks = blocks};
+            .team = team, .request = request_of(team, CO_CALL_ALLGATHERV, NULL, shape->total), .blocks = blocks};
         return run_blocking(&task, "MPI_Allgatherv");
     }
-    struct co_unequal_blocks_shape shape = co_unequal_blocks_measure(blocks, team->size);
-    return co_unequal_blocks_are_padded(team, &shape) ? gather_padded(team, blocks, shape.largest)
-                                                      : gather_in_turn(team, blocks);
+    return shape->senders == 1 ? gather_of_one(team, blocks) : gather_blocks(team, blocks);
 }
 
 int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_block blocks[])
 {
-    struct co_task_request request = request_of_blocks(team, CO_CALL_IALLGATHERV, blocks);
+    size_t total = co_unequal_blocks_measure(blocks, team->size).total;
+    struct co_task_request request = request_of(team, CO_CALL_IALLGATHERV, NULL, total);
     return start_in_background(out, team, &request, blocks);
 }

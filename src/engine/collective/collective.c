@@ -17,10 +17,11 @@
 #include "mcast/mcast.h"
 #include "shm/shm.h"
 
-static void add_step(struct co_task *task, enum co_step step, int shm_root)
+static int add_step(struct co_task *task, enum co_step step, int shm_root)
 {
     task->shm_root[task->steps] = shm_root;
     task->plan[task->steps++] = step;
+    return 0;
 }
 
 static void plan_bcast(struct co_task *task)
@@ -179,8 +180,7 @@ static int plan_all_at_once(struct co_task *task, size_t total)
         }
         co_unequal_blocks_pack_own(task->packed, 0, task->blocks, team->rank);
     }
-    add_step(task, CO_STEP_NET_ALLGATHERV, 0);
-    return 0;
+    return add_step(task, CO_STEP_NET_ALLGATHERV, 0);
 }
 
 static int plan_unequal_blocks(struct co_task *task)
@@ -190,10 +190,13 @@ static int plan_unequal_blocks(struct co_task *task)
     if (team->is_flat) {
         return plan_all_at_once(task, shape.total);
     }
+    if (team->facts.nodes == 1 && shape.senders > 1) {
+        return add_step(task, CO_STEP_SHM_ALLGATHERV, 0);
+    }
     if (co_unequal_blocks_are_padded(team, &shape)) {
         return plan_padded(task, shape.largest);
     }
-    if (shape.senders > 1 && team->facts.nodes > 1) {
+    if (shape.senders > 1) {
         return plan_words(task);
     }
     task->is_row = true;
@@ -242,19 +245,13 @@ static int begin_net_allgather(struct co_task *task, uint64_t now_ns)
 // Ranks of a flat team are its nodes in their order.
 static int begin_net_allgatherv(struct co_task *task, uint64_t now_ns)
 {
-    const struct co_team *team = task->team;
-    struct co_mcast_place *places = malloc((size_t)team->size * sizeof *places);
+    int size = task->team->size;
+    struct co_mcast_place *places = malloc((size_t)size * sizeof *places);
     if (places == NULL) {
         return -ENOMEM;
     }
-    size_t at = 0;
-    for (int rank = 0; rank < team->size; rank++) {
-        const struct co_block *block = &task->blocks[rank];
-        size_t offset = task->packed != NULL ? at : (size_t)((unsigned char *)block->buffer - task->buffer);
-        places[rank] = (struct co_mcast_place){block->bytes > 0 ? offset : 0, block->bytes};
-        at += block->bytes;
-    }
-    int status = co_mcast_allgatherv_start(&task->net, team->group, task->buffer, places, now_ns);
+    co_unequal_blocks_place(places, task->blocks, size, task->packed != NULL ? NULL : task->buffer);
+    int status = co_mcast_allgatherv_start(&task->net, task->team->group, task->buffer, places, now_ns);
     free(places);
     return status;
 }
@@ -285,6 +282,9 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
         co_shm_allgather_start(&task->shm, team->shm, in_place ? NULL : task->mine, task->buffer, task->request.bytes);
         return 0;
     }
+    case CO_STEP_SHM_ALLGATHERV:
+        co_shm_allgatherv_start(&task->shm, team->shm, task->blocks);
+        return 0;
     case CO_STEP_SHM_GATHER:
         begin_gather(task);
         return 0;

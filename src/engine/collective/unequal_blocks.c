@@ -23,11 +23,20 @@ struct co_unequal_blocks_shape co_unequal_blocks_measure(const struct co_block b
     return shape;
 }
 
+bool co_unequal_blocks_are_equal(const struct co_team *team, const struct co_unequal_blocks_shape *shape)
+{
+    return shape->largest * (size_t)team->size == shape->total;
+}
+
 bool co_unequal_blocks_are_padded(const struct co_team *team, const struct co_unequal_blocks_shape *shape)
 {
     size_t most = PADDED_MOST / (size_t)team->size;
-    return !team->is_flat && shape->senders > 1 && shape->largest <= most &&
-           (shape->largest <= PADDED_ANYWAY || shape->largest * (size_t)team->size <= PADDED_WASTE * shape->total);
+    if (team->is_flat || shape->senders == 1) {
+        return false;
+    }
+    return co_unequal_blocks_are_equal(team, shape) ||
+           (shape->largest <= most &&
+            (shape->largest <= PADDED_ANYWAY || shape->largest * (size_t)team->size <= PADDED_WASTE * shape->total));
 }
 
 uint64_t co_unequal_blocks_word(const struct co_block blocks[], int count)
@@ -61,6 +70,18 @@ bool co_unequal_blocks_are_in_a_row(const struct co_block blocks[], int count)
         }
     }
     return true;
+}
+
+void co_unequal_blocks_place(struct co_mcast_place places[], const struct co_block blocks[], int count,
+                             const unsigned char *buffer)
+{
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        const struct co_block *block = &blocks[i];
+        size_t offset = buffer == NULL ? at : (size_t)((const unsigned char *)block->buffer - buffer);
+        places[i] = (struct co_mcast_place){block->bytes > 0 ? offset : 0, block->bytes};
+        at += block->bytes;
+    }
 }
 
 void co_unequal_blocks_pack_own(unsigned char *packed, size_t stride, const struct co_block blocks[], int own)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "mcast/mcast.h"
 
 struct co_unequal_blocks_shape {
     size_t total, largest;
@@ -18,8 +19,11 @@ struct co_unequal_blocks_shape {
 };
 struct co_unequal_blocks_shape co_unequal_blocks_measure(const struct co_block blocks[], int count);
 
-// Small ones inside a node go as equal blocks, each as long as the largest: one allgather costs as much as one of the
-// broadcasts.
+// Of the same length, at other places than one behind the other.
+bool co_unequal_blocks_are_equal(const struct co_team *team, const struct co_unequal_blocks_shape *shape);
+
+// Between hosts of several ranks equal ones, and small ones go as equal blocks, each as long as the largest: one
+// allgather costs as much as one of the broadcasts.
 bool co_unequal_blocks_are_padded(const struct co_team *team, const struct co_unequal_blocks_shape *shape);
 
 // A word for all lengths, never 0. Members that have the same one agree.
@@ -27,6 +31,10 @@ uint64_t co_unequal_blocks_word(const struct co_block blocks[], int count);
 
 bool co_unequal_blocks_are_in_a_row(const struct co_block blocks[], int count);
 unsigned char *co_unequal_blocks_first(const struct co_block blocks[], int count); // byte of all
+
+// For the network: in a buffer that all of them are in, or, NULL, packed one behind the other.
+void co_unequal_blocks_place(struct co_mcast_place places[], const struct co_block blocks[], int count,
+                             const unsigned char *buffer);
 
 // Packed: `stride` from block to block, or one behind the other where it is 0.
 void co_unequal_blocks_pack_own(unsigned char *packed, size_t stride, const struct co_block blocks[], int own);

@@ -7,8 +7,8 @@
 static int run(const struct co_gatherv_call *call, struct co_gatherv_buffers *buffers)
 {
     struct co_team *team = call->communicator->team;
-    return call->is_equal ? co_team_allgather(team, NULL, buffers->packed, call->block_bytes)
-                          : co_team_allgatherv(team, buffers->blocks);
+    return call->is_equal && buffers->packed != NULL ? co_team_allgather(team, NULL, buffers->packed, call->block_bytes)
+                                                     : co_team_allgatherv(team, buffers->blocks);
 }
 
 static int take_row(const struct co_gatherv_call *call)

@@ -103,9 +103,6 @@ struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call)
 // Blocks of the program's own buffer cannot be used as they are.
 static bool must_pack(const struct co_gatherv_call *call)
 {
-    if (call->is_equal) {
-        return true;
-    }
     for (int rank = 0; rank < ranks_of(call); rank++) {
         if (co_packing_is_needed(place_of(call, rank), (size_t)call->counts[rank], call->receive_type,
                                  &call->receive_facts)) {

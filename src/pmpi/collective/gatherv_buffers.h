@@ -26,8 +26,8 @@ struct co_gatherv_call {
 
 struct co_gatherv_buffers {
     struct co_block *blocks; // by rank
-    void *packed;         // all blocks, in rank order; NULL: not needed. Equal ones always are: an allgather in place
-    int *counts, *places; // the program's, kept for the end where they are packed
+    void *packed;            // all blocks, in rank order; NULL: not needed. Equal ones are an allgather in place
+    int *counts, *places;    // the program's, kept for the end where they are packed
 };
 
 // CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.

@@ -68,7 +68,7 @@ static int submit(void *operation)
     if (gather->is_row) {
         return co_team_iallgather(&gather->common.task, team, row->mine, row->all, gather->row.block_bytes);
     }
-    return gather->call.is_equal
+    return gather->call.is_equal && gather->buffers.packed != NULL
                ? co_team_iallgather(&gather->common.task, team, NULL, gather->buffers.packed, gather->call.block_bytes)
                : co_team_iallgatherv(&gather->common.task, team, gather->buffers.blocks);
 }

@@ -87,16 +87,47 @@ static int check_gather(struct shm_rank *self, struct bench *bench, uint64_t ope
     return is_root ? check_all(self, bench, operation, bytes) : 0;
 }
 
+// Blocks of up to so many bytes, some of none, in another order on each member, a byte between them. The same lengths
+// on all members that have the same state.
+static int check_allgatherv(struct shm_rank *self, struct bench *bench, uint64_t *state, uint64_t operation,
+                            size_t bytes)
+{
+    struct co_block blocks[SHM_JOB_RANKS_MAX];
+    struct co_shm_op op;
+    size_t at = 0, longest = (size_t)(shm_job_draw(state) % (uint64_t)bench->count);
+
+    for (int member = 0; member < bench->count; member++) {
+        size_t some = shm_job_draw(state) % 3 == 0 ? 0 : (size_t)(shm_job_draw(state) % (bytes + 1));
+        blocks[member].bytes = (size_t)member == longest ? bytes : some;
+    }
+    memset(bench->all, 'x', (bytes + 1) * (size_t)bench->count);
+    for (int i = 0; i < bench->count; i++) {
+        int member = (i + bench->self) % bench->count;
+        blocks[member].buffer = bench->all + at;
+        at += blocks[member].bytes + 1;
+    }
+    shm_job_fill(blocks[bench->self].buffer, operation, bench->self, blocks[bench->self].bytes);
+    co_shm_allgatherv_start(&op, bench->team, blocks);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    for (int member = 0; member < bench->count; member++) {
+        SHM_CHECK(shm_job_holds(blocks[member].buffer, operation, member, blocks[member].bytes));
+        SHM_CHECK(((char *)blocks[member].buffer)[blocks[member].bytes] == 'x');
+    }
+    return 0;
+}
+
 static int check_any(struct shm_rank *self, struct bench *bench, uint64_t *state, uint64_t operation, size_t bytes)
 {
     int root = (int)(shm_job_draw(state) % (uint64_t)bench->count);
     bool in_place = shm_job_draw(state) & 1;
 
-    switch (shm_job_draw(state) % 3) {
+    switch (shm_job_draw(state) % 4) {
     case 0:
         return check_bcast(self, bench, operation, root, bytes);
     case 1:
         return check_allgather(self, bench, operation, bytes, in_place);
+    case 2:
+        return check_allgatherv(self, bench, state, operation, bytes);
     default:
         return check_gather(self, bench, operation, root, bytes, in_place);
     }
@@ -112,7 +143,7 @@ static int open_bench(struct shm_rank *self, struct bench *bench, uint64_t id, s
     bench->count = self->size;
     bench->self = (self->rank + self->size - 1) % self->size;
     bench->mine = malloc(bytes_max + 1);
-    bench->all = malloc(bytes_max * (size_t)self->size + 1);
+    bench->all = malloc((bytes_max + 1) * (size_t)self->size + 1);
     SHM_CHECK(bench->mine && bench->all);
     SHM_CHECK(shm_job_open_members(self, &bench->team, id, members, bench->count, bench->self) == 0);
     return 0;
@@ -134,7 +165,7 @@ static int run_boundaries(struct shm_rank *self)
 {
     const struct plan *plan = self->argument;
     struct bench bench;
-    uint64_t operation = 0;
+    uint64_t operation = 0, state = seed;
     int line = open_bench(self, &bench, 77, plan->bytes_max);
 
     for (size_t i = 0; line == 0 && i < sizeof boundaries / sizeof boundaries[0]; i++) {
@@ -143,6 +174,7 @@ static int run_boundaries(struct shm_rank *self)
             line = check_bcast(self, &bench, ++operation, root, bytes);
             line = line ? line : check_gather(self, &bench, ++operation, root, bytes, root & 1);
             line = line ? line : check_allgather(self, &bench, ++operation, bytes, root & 1);
+            line = line ? line : check_allgatherv(self, &bench, &state, ++operation, bytes);
         }
     }
     close_bench(&bench);

@@ -220,6 +220,55 @@ static int others_end(struct shm_rank *self)
     return 0;
 }
 
+// All members' lengths, and of a round with a mistake another one that one member takes for true.
+static bool draw_lengths(size_t of[], int size, int self, uint64_t *state)
+{
+    size_t all = 0;
+    for (int member = 0; member < size; member++) {
+        of[member] = shm_job_draw(state) % 4 == 0 ? 0 : lengths[shm_job_draw(state) % LENGTHS];
+        all += of[member];
+    }
+    all += of[0] == 0;
+    of[0] = of[0] == 0 ? 1 : of[0];
+    int mistaken = (int)(shm_job_draw(state) % (uint64_t)(size + 1)); // or nobody
+    int about = (int)(shm_job_draw(state) % (uint64_t)size);
+    size_t other = shm_job_draw(state) % 4 == 0 ? 0 : lengths[shm_job_draw(state) % LENGTHS];
+    other += other == 0 && all == of[about]; // who thinks that nobody gives anything begins nothing
+    bool is_mistake = mistaken < size && other != of[about];
+    of[about] = is_mistake && mistaken == self ? other : of[about];
+    return is_mistake;
+}
+
+// Blocks of unequal lengths, of which one member thinks one longer or shorter than it is: somebody is told.
+static int unequal_ones_end(struct shm_rank *self)
+{
+    uint64_t state = seed;
+
+    for (uint64_t id = 1; id <= 150; id++) {
+        struct co_block blocks[SHM_JOB_RANKS_MAX];
+        size_t of[SHM_JOB_RANKS_MAX], at = 0;
+        struct co_shm_team *team;
+        struct co_shm_op op;
+        bool is_mistake = draw_lengths(of, self->size, self->rank, &state);
+        char *all = calloc((size_t)self->size, 700000);
+        SHM_CHECK(all != NULL && shm_job_open_team(self, &team, id) == 0);
+        for (int member = 0; member < self->size; member++) {
+            blocks[member] = (struct co_block){.buffer = all + at, .bytes = of[member]};
+            at += of[member];
+        }
+        shm_job_fill(blocks[self->rank].buffer, id, self->rank, of[self->rank]);
+        co_shm_allgatherv_start(&op, team, blocks);
+        int failed = finish_or_break(team, &op) < 0;
+        SHM_CHECK((shm_job_least(self, -failed) < 0) == is_mistake);
+        for (int member = 0; member < self->size && !is_mistake; member++) {
+            SHM_CHECK(shm_job_holds(blocks[member].buffer, id, member, of[member]));
+        }
+        co_shm_team_close(team);
+        free(all);
+    }
+    return 0;
+}
+
 static void run(shm_rank_function *function, int size, int single_copy, size_t team_bytes)
 {
     struct shm_job_options options = {
@@ -252,12 +301,22 @@ static void allgathers_and_gathers_do_not_wait_for_ever(void **state)
     run(others_end, 2, CO_AUTO, 65536);
 }
 
+static void allgathers_of_unequal_blocks_tell_of_a_mistake(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 4; size++) {
+        run(unequal_ones_end, size, CO_NO, 65536);
+        run(unequal_ones_end, size, CO_AUTO, 65536);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bcast_ends_with_the_roots_bytes),
         cmocka_unit_test(a_late_member_finds_its_operation),
         cmocka_unit_test(allgathers_and_gathers_do_not_wait_for_ever),
+        cmocka_unit_test(allgathers_of_unequal_blocks_tell_of_a_mistake),
     };
 
     seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;

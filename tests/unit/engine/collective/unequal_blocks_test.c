@@ -53,7 +53,7 @@ static bool are_padded(bool is_flat, int size, size_t total, size_t largest, int
     return co_unequal_blocks_are_padded(&team, &shape);
 }
 
-static void small_ones_inside_a_node_are_padded(void **state)
+static void small_ones_and_equal_ones_are_padded(void **state)
 {
     (void)state;
     assert_true(are_padded(false, 4, 100, 60, 3));
@@ -62,7 +62,9 @@ static void small_ones_inside_a_node_are_padded(void **state)
     assert_true(are_padded(false, 4, 130, 128, 2)); // nearly all of one rank, but short
     assert_false(are_padded(false, 16, 1000, 900, 2));
     assert_true(are_padded(false, 16, 4000, 900, 8));
-    assert_false(are_padded(false, 4, 1 << 20, 1 << 18, 4));
+    assert_false(are_padded(false, 4, 1 << 20, (1 << 18) + 1, 4));
+    assert_true(are_padded(false, 4, 1 << 20, 1 << 18, 4)); // equal ones, which are an allgather on other members
+    assert_false(are_padded(true, 4, 1 << 20, 1 << 18, 4));
 }
 
 static void packed_with_a_stride(void **state)
@@ -84,6 +86,25 @@ static void packed_with_a_stride(void **state)
                         "12345\0\0"
                         "abc\0",
                         14);
+}
+
+static void placed_for_the_network(void **state)
+{
+    (void)state;
+    struct co_block blocks[RANKS];
+    struct co_mcast_place places[RANKS];
+    lay_out(blocks);
+    co_unequal_blocks_place(places, blocks, RANKS, bytes + 8);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(places[i].bytes, blocks[i].bytes);
+        assert_true(blocks[i].bytes == 0 || bytes + 8 + places[i].offset == (unsigned char *)blocks[i].buffer);
+    }
+    co_unequal_blocks_place(places, blocks, RANKS, NULL);
+    size_t at = 0;
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(places[i].offset, blocks[i].bytes == 0 ? 0 : at);
+        at += blocks[i].bytes;
+    }
 }
 
 static void packed_in_a_row(void **state)
@@ -115,9 +136,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured),
-        cmocka_unit_test(small_ones_inside_a_node_are_padded),
+        cmocka_unit_test(small_ones_and_equal_ones_are_padded),
         cmocka_unit_test(packed_with_a_stride),
         cmocka_unit_test(packed_in_a_row),
+        cmocka_unit_test(placed_for_the_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
