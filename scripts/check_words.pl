@@ -25,7 +25,7 @@ my @rules = (
     ['src/(engine|p2p)/', 'places?_of_rank|peer_of_place', 'local rank'],
     ['src/(transport|mcast|engine)/', 'signs?', 'liveness'],
     ['src/transport/verbs/', 'links|words?', 'rc, rc_datagram'],
-    ['src/mcast/(ack|liveness|receive|repair|state|wire)/', 'trips?|doubled|nudged?', 'rtt, backoff, ack_request'],
+    ['src/mcast/', '(?<!round_)trips?|doubled|nudged?', 'rtt, backoff, ack_request'],
     ['src/(mcast|base/counters)', '(?<!atomic_)fetch|parked', 'nack, retransmit, deferred'],
     ['src/(engine|base/counters)', 'count(er)?_placed(?!_bytes)', 'onesided'],
     ['tests/unit/p2p/', 'carriers?|bod(y|ies)|frames?|links', 'native channel, payload, packet, rc'],

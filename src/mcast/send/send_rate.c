@@ -22,17 +22,17 @@ static uint64_t rate_turn_ns(const struct co_send_rate *rate, uint32_t senders)
 
 uint64_t co_send_rate_rtt_ns(const struct co_send_rate *rate)
 {
-    uint64_t trip_ns = rate->least_trip_ns;
-    return trip_ns == 0                         ? CO_SEND_RATE_UNKNOWN_NS
-           : trip_ns < CO_SEND_RATE_RTT_MOST_NS ? trip_ns
-                                                : CO_SEND_RATE_RTT_MOST_NS;
+    uint64_t rtt_ns = rate->least_rtt_ns;
+    return rtt_ns == 0                         ? CO_SEND_RATE_UNKNOWN_NS
+           : rtt_ns < CO_SEND_RATE_RTT_MOST_NS ? rtt_ns
+                                               : CO_SEND_RATE_RTT_MOST_NS;
 }
 
 uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
 {
     uint64_t part_ns = rate_part_ns(rate, senders), turn_ns = rate_turn_ns(rate, senders);
     uint64_t soon_ns = 2 * co_send_rate_rtt_ns(rate) + (part_ns > turn_ns ? part_ns : turn_ns) + CO_SEND_RATE_LATE_NS;
-    return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_RTT_MOST_NS);
+    return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->rtts, soon_ns, soon_ns + CO_SEND_RATE_RTT_MOST_NS);
 }
 
 static uint64_t rate_latest_ns(const struct co_send_rate *rate)
@@ -114,8 +114,8 @@ static void rate_end_round(struct co_send_rate *rate, uint32_t sent, uint64_t be
     }
 }
 
-// What was sent last of all that is `heard` now, and leaves the list; the least trip goes by all of it. is_asked: the
-// word answers a question. sent_ns 0: none.
+// What was sent last of all that is `heard` now, and leaves the list; the least round trip goes by all of it. is_asked:
+// the word answers a question. sent_ns 0: none.
 static struct co_send_mark rate_take(struct co_send_rate *rate, uint32_t heard, bool is_asked, uint64_t now_ns)
 {
     struct co_send_mark mark = {.sent_ns = 0};
@@ -123,14 +123,14 @@ static struct co_send_mark rate_take(struct co_send_rate *rate, uint32_t heard, 
         mark = rate->marks[rate->first];
         rate->first = (rate->first + 1) % CO_SEND_RATE_MARKS;
         rate->count--;
-        uint64_t trip_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
-        rate->least_trip_ns = rate->least_trip_ns == 0 || trip_ns < rate->least_trip_ns ? trip_ns : rate->least_trip_ns;
+        uint64_t rtt_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
+        rate->least_rtt_ns = rate->least_rtt_ns == 0 || rtt_ns < rate->least_rtt_ns ? rtt_ns : rate->least_rtt_ns;
         bool is_repair = is_asked || mark.is_given_up; // then it is the time of a repair (Karn)
         if (!is_repair) {
-            co_usual_time_sample(&rate->trips, trip_ns);
+            co_usual_time_sample(&rate->rtts, rtt_ns);
         }
         if (!is_repair || mark.senders == 1) {
-            co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
+            co_send_queue_stand(&rate->queue, (rtt_ns - rate->least_rtt_ns) / CO_NS_PER_US);
         }
     }
     return mark;

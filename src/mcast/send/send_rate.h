@@ -23,7 +23,7 @@
 #define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
 #define CO_SEND_RATE_FLAT 3            // rounds without growth end the start
 #define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
-#define CO_SEND_RATE_PART 4            // of a trip may queue
+#define CO_SEND_RATE_PART 4            // of a round trip may queue
 #define CO_SEND_RATE_FAIR 2            // of a share: a lead that counts, and what it costs at most
 #define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
 #define CO_SEND_RATE_RTT_MOST_NS CO_NS_PER_S                  // no path is longer (RFC 6298: the first timeout)
@@ -56,13 +56,13 @@ struct co_send_rate {
     bool is_growing;      // the last round was faster by a quarter
     uint64_t grown_to;    // when a round was last faster by a quarter than at this
     unsigned flat_rounds; // since then
-    uint64_t least_trip_ns;
-    uint64_t far_ns;            // the way there and back alone, at the least; 0: not known
-    uint64_t flight_ns;         // when the first was sent after all had been heard; 0: it has been timed
-    uint32_t flight;            // which one that was
-    uint32_t first_heard;       // of the flight, with its first word
-    uint64_t first_heard_ns;    // 0: none yet
-    struct co_usual_time trips; // as they are, queues and others' turns included
+    uint64_t least_rtt_ns;
+    uint64_t far_ns;           // the way there and back alone, at the least; 0: not known
+    uint64_t flight_ns;        // when the first was sent after all had been heard; 0: it has been timed
+    uint32_t flight;           // which one that was
+    uint32_t first_heard;      // of the flight, with its first word
+    uint64_t first_heard_ns;   // 0: none yet
+    struct co_usual_time rtts; // as they are, queues and others' turns included
     struct co_send_queue queue;
     uint32_t delivered;         // at the latest news
     uint64_t heard_ns, sent_ns; // latest
@@ -99,8 +99,8 @@ static inline bool co_send_rate_is_long(const struct co_send_rate *rate)
 }
 
 // Is the processor the limit, and not the path? Then a rate would describe whose turn it was: nothing is paced, as long
-// as no queue is found for which the window is too much. Of a path whose trips are longer than queues may be, that is
-// not known: what left at once would meet a port at once, a trip before the first word of it.
+// as no queue is found for which the window is too much. Of a path whose round trips are longer than queues may be,
+// that is not known: what left at once would meet a port at once, a round trip before the first word of it.
 static inline bool co_send_rate_is_fast(const struct co_send_rate *rate)
 {
     uint64_t queued = co_send_rate_now(rate) * CO_SEND_QUEUE_MOST / (CO_NS_PER_S / CO_NS_PER_US);
@@ -127,7 +127,8 @@ static inline uint64_t co_send_rate_queue_ns(const struct co_send_rate *rate)
 }
 
 // Who is ahead of the others by more than what is in flight explains has less of it, and who is behind more, so that
-// all end at the same time: a rate and a trip are measured by each for itself, and small differences would add up.
+// all end at the same time: a rate and a round trip are measured by each for itself, and small differences would add
+// up.
 static inline uint32_t co_send_rate_fair(const struct co_send_rate *rate, uint32_t share)
 {
     int64_t part = share / CO_SEND_RATE_FAIR, lead = rate->lead;
@@ -142,7 +143,7 @@ static inline uint32_t co_send_rate_bound(const struct co_send_rate *rate, uint3
         return rate->window / senders;
     }
     uint64_t now = co_send_rate_now(rate);
-    uint64_t bridge_ns = rate->least_trip_ns + co_send_rate_queue_ns(rate);
+    uint64_t bridge_ns = rate->least_rtt_ns + co_send_rate_queue_ns(rate);
     uint64_t bound = now == 0 ? rate->start : now * (bridge_ns / CO_NS_PER_US) / (CO_NS_PER_S / CO_NS_PER_US);
     uint64_t least = co_send_queue_part(&rate->queue, rate->least);
     bound = bound < least ? least : bound > rate->window ? rate->window : bound;
@@ -216,7 +217,7 @@ void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sen
                        uint32_t delivered, bool is_last, uint64_t now_ns);
 // All that is in flight: when it is heard of now tells how long that was waited for, not how long the path is.
 void co_send_rate_give_up(struct co_send_rate *rate);
-// A trip is the way and the time that what was sent takes to come out of it at the end: on a slow link it is this
+// A round trip is the way and the time that what was sent takes to come out of it at the end: on a slow link it is this
 // alone. The second word of a flight, about as many chunks again, tells the one from the other.
 void co_send_rate_time_flight(struct co_send_rate *rate, uint32_t heard, uint64_t now_ns);
 // Now news comes to a sender that is alone: how late is it? Of several it would be the others whom it has waited for.

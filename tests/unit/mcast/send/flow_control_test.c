@@ -121,8 +121,8 @@ static void who_has_more_to_send_shares_the_path(void **state)
     (void)state;
     struct co_send_window window;
     co_send_window_open(&window, 1000, 1000, 50, 0, false);
-    window.shared.rate.best[0] = 10000; // chunks a second: 100 in the trip and the queue
-    window.shared.rate.least_trip_ns = 2 * CO_NS_PER_MS;
+    window.shared.rate.best[0] = 10000; // chunks a second: 100 in the round trip and the queue
+    window.shared.rate.least_rtt_ns = 2 * CO_NS_PER_MS;
     assert_int_equal(co_send_window_bound(&window, 8), 12);
     window.sending = 20;
     assert_int_equal(co_send_window_bound(&window, 8), 12);

@@ -172,7 +172,7 @@ static void begin_with_tokens(const struct path *path)
 
 // After an idle time ports let the first chunks of all through at once. By how long those took the next ones were given
 // up many times over, and more of them sent, until the ports overflowed: 1.3 to 1.4 times the limit.
-static void what_was_let_through_at_once_is_no_trip(void **state)
+static void what_was_let_through_at_once_is_no_round_trip(void **state)
 {
     (void)state;
     const struct path path = {8, 131072, true, 2, 89088, false, 2, 89088, 110, 0, false, 0};
@@ -246,7 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_the_limit_and_little_sent_again),
         cmocka_unit_test(a_guess_says_nothing_of_what_is_sent_later),
-        cmocka_unit_test(what_was_let_through_at_once_is_no_trip),
+        cmocka_unit_test(what_was_let_through_at_once_is_no_round_trip),
         cmocka_unit_test(in_a_tree_a_guess_is_no_word),
         cmocka_unit_test(an_end_that_overflows_is_said_again),
         cmocka_unit_test(who_begins_late_holds_nobody_up),

@@ -14,7 +14,7 @@
 enum { START = 46, LEAST = 21, WINDOW = 1497, SENDERS = 32, RATE = 200 };
 
 #define MS CO_NS_PER_MS
-#define TRIP_NS (UINT64_C(2) * MS)
+#define RTT_NS (UINT64_C(2) * MS)
 
 static void sent(struct co_send_rate *rate, uint32_t number, uint64_t now_ns)
 {
@@ -38,7 +38,7 @@ static void a_turn_of_all_is_waited_for(void **state)
     struct co_send_rate rate;
     co_send_rate_open(&rate, START, 0, WINDOW, false);
     rate.best[0] = RATE;
-    rate.least_trip_ns = TRIP_NS;
+    rate.least_rtt_ns = RTT_NS;
     assert_true(co_send_rate_bound(&rate, SENDERS) < 1); // and yet each sends one
     assert_true(co_send_rate_patience_ns(&rate, SENDERS) >= SENDERS * CO_NS_PER_S / RATE);
     assert_true(co_send_rate_patience_ns(&rate, 1) < SENDERS * CO_NS_PER_S / RATE);

@@ -14,19 +14,19 @@
 enum { START = 46, LEAST = 21, WINDOW = 1497, SENDERS = 7, RATE = 10000, BATCH = 16 };
 
 #define MS CO_NS_PER_MS
-#define TRIP_NS (UINT64_C(1) * MS)
+#define RTT_NS (UINT64_C(1) * MS)
 
-// Chunks leave in batches, one after the other through a link of RATE, and are heard a trip later, by batches.
+// Chunks leave in batches, one after the other through a link of RATE, and are heard a round trip later, by batches.
 struct path {
     struct co_send_rate rate;
-    uint64_t now_ns, trip_ns;
+    uint64_t now_ns, rtt_ns;
     uint32_t sent, batch;
     bool is_last;
 };
 
 static void path_open(struct path *path)
 {
-    *path = (struct path){.now_ns = 1000 * MS, .trip_ns = TRIP_NS, .batch = BATCH};
+    *path = (struct path){.now_ns = 1000 * MS, .rtt_ns = RTT_NS, .batch = BATCH};
     co_send_rate_open(&path->rate, START, LEAST, WINDOW, false);
 }
 
@@ -42,7 +42,7 @@ static void send(struct path *path, unsigned batches, uint64_t rate)
     }
     for (unsigned i = 1; i <= batches; i++) {
         uint32_t heard = first + i * path->batch;
-        path->now_ns = began_ns + path->trip_ns + (uint64_t)i * path->batch * CO_NS_PER_S / rate;
+        path->now_ns = began_ns + path->rtt_ns + (uint64_t)i * path->batch * CO_NS_PER_S / rate;
         co_send_rate_time_flight(&path->rate, heard, path->now_ns);
         co_send_rate_hear(&path->rate, heard, path->sent, heard, false, path->now_ns);
     }
@@ -59,16 +59,16 @@ static void nothing_is_known_at_first(void **state)
     assert_int_equal(co_send_rate_patience_ns(&path.rate, 1), 2 * CO_SEND_RATE_UNKNOWN_NS + CO_SEND_RATE_LATE_NS);
 }
 
-static void it_learns_the_rate_and_the_trip(void **state)
+static void it_learns_the_rate_and_the_round_trip(void **state)
 {
     (void)state;
     struct path path;
     path_open(&path);
     send(&path, 12, RATE);
-    // 192 chunks and a trip are 20.2 ms.
+    // 192 chunks and a round trip are 20.2 ms.
     assert_in_range(co_send_rate_now(&path.rate), RATE * 8 / 10, RATE);
-    assert_in_range(path.rate.least_trip_ns, TRIP_NS, TRIP_NS + (uint64_t)BATCH * CO_NS_PER_S / RATE);
-    uint64_t bridge_us = path.rate.least_trip_ns / CO_NS_PER_US + path.rate.queue.now;
+    assert_in_range(path.rate.least_rtt_ns, RTT_NS, RTT_NS + (uint64_t)BATCH * CO_NS_PER_S / RATE);
+    uint64_t bridge_us = path.rate.least_rtt_ns / CO_NS_PER_US + path.rate.queue.now;
     assert_int_equal(co_send_rate_bound(&path.rate, 1), co_send_rate_now(&path.rate) * bridge_us / 1000000);
     assert_int_equal(co_send_rate_bound(&path.rate, 2), co_send_rate_bound(&path.rate, 1) / 2);
 }
@@ -115,7 +115,7 @@ static void a_rate_that_falls_is_noticed_and_one_that_rises_at_once(void **state
     assert_true(co_send_rate_now(&path.rate) > RATE / 2);
 }
 
-// Before a rate is known, what an idle port let through at once says nothing of the others' trips behind it: each
+// Before a rate is known, what an idle port let through at once says nothing of the others' round trips behind it: each
 // further time takes twice as long, up to 64 times.
 static void before_a_rate_is_known_less_and_less_is_given_up(void **state)
 {
@@ -162,7 +162,7 @@ static void a_fast_path_is_not_paced_until_something_is_lost(void **state)
     path_open(&path);
     uint64_t fast = (uint64_t)WINDOW / CO_SEND_RATE_FAST * CO_NS_PER_S / (CO_SEND_QUEUE_MOST * CO_NS_PER_US);
     path.rate.best[0] = fast - fast / 100;
-    path.rate.least_trip_ns = TRIP_NS;
+    path.rate.least_rtt_ns = RTT_NS;
     assert_true(co_send_rate_pace(&path.rate, 1) > 0);
     assert_true(co_send_rate_bound(&path.rate, 1) < WINDOW / 2);
     path.rate.best[0] = fast + fast / 100;
@@ -184,10 +184,10 @@ static void a_long_way_is_told_from_a_slow_link(void **state)
     struct path path;
     path_open(&path);
     send(&path, 3, RATE / 10);
-    assert_in_range(path.rate.far_ns, TRIP_NS - MS / 10, TRIP_NS + MS / 10);
-    assert_true(path.rate.least_trip_ns > 8 * MS && !co_send_rate_is_starting(&path.rate));
+    assert_in_range(path.rate.far_ns, RTT_NS - MS / 10, RTT_NS + MS / 10);
+    assert_true(path.rate.least_rtt_ns > 8 * MS && !co_send_rate_is_starting(&path.rate));
     path_open(&path);
-    path.trip_ns = 48 * MS;
+    path.rtt_ns = 48 * MS;
     send(&path, 3, RATE);
     assert_in_range(path.rate.far_ns, 48 * MS - MS / 10, 48 * MS + MS / 10);
     assert_true(co_send_rate_is_starting(&path.rate));
@@ -195,10 +195,10 @@ static void a_long_way_is_told_from_a_slow_link(void **state)
 
 static void on_a_long_way_the_rate_doubles_until_it_stays(void **state)
 {
-    (void)state; // with 8 ms of queue for 100 ms of trip it grew by a twelfth in each round
+    (void)state; // with 8 ms of queue for 100 ms of round trip it grew by a twelfth in each round
     struct path path;
     path_open(&path);
-    path.trip_ns = 100 * MS;
+    path.rtt_ns = 100 * MS;
     for (uint32_t bound = START, full = RATE / 10, rounds = 0; bound < full; rounds++) {
         uint64_t before = co_send_rate_now(&path.rate);
         assert_true(rounds < 5);
@@ -209,10 +209,10 @@ static void on_a_long_way_the_rate_doubles_until_it_stays(void **state)
         assert_true(co_send_rate_pace(&path.rate, 1) > 2 * co_send_rate_now(&path.rate));
     }
     path.rate.flat_rounds = CO_SEND_RATE_FLAT;
-    uint64_t now = co_send_rate_now(&path.rate), trip_us = path.rate.least_trip_ns / CO_NS_PER_US;
-    assert_in_range(co_send_rate_bound(&path.rate, 1), now * trip_us * 12 / 10000000, now * trip_us * 13 / 10000000);
+    uint64_t now = co_send_rate_now(&path.rate), rtt_us = path.rate.least_rtt_ns / CO_NS_PER_US;
+    assert_in_range(co_send_rate_bound(&path.rate, 1), now * rtt_us * 12 / 10000000, now * rtt_us * 13 / 10000000);
     co_send_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW); // what is lost there ends both
-    assert_int_equal(co_send_rate_bound(&path.rate, 1), now * (trip_us + path.rate.queue.now) / 1000000);
+    assert_int_equal(co_send_rate_bound(&path.rate, 1), now * (rtt_us + path.rate.queue.now) / 1000000);
 }
 
 static void a_long_way_is_paced_however_fast(void **state)
@@ -221,20 +221,20 @@ static void a_long_way_is_paced_however_fast(void **state)
     struct path path;
     path_open(&path);
     path.rate.best[0] = 100 * RATE;
-    path.rate.far_ns = path.rate.least_trip_ns = TRIP_NS;
+    path.rate.far_ns = path.rate.least_rtt_ns = RTT_NS;
     assert_int_equal(co_send_rate_pace(&path.rate, 1), 0);
-    path.rate.far_ns = path.rate.least_trip_ns = 20 * TRIP_NS;
+    path.rate.far_ns = path.rate.least_rtt_ns = 20 * RTT_NS;
     assert_true(co_send_rate_pace(&path.rate, 1) > 0);
 }
 
-static void lateness_is_added_to_the_trip(void **state)
+static void lateness_is_added_to_the_round_trip(void **state)
 {
     (void)state;
     struct path path;
     path_open(&path);
     send(&path, 12, RATE);
     uint64_t latest_ns = path.now_ns, overdue_ns = co_send_rate_overdue_ns(&path.rate, 1);
-    assert_true(overdue_ns > latest_ns + TRIP_NS + CO_SEND_RATE_LATE_NS);
+    assert_true(overdue_ns > latest_ns + RTT_NS + CO_SEND_RATE_LATE_NS);
     assert_true(overdue_ns < latest_ns + 20 * MS);
     uint32_t late = path.rate.queue.late;
     path.sent += BATCH;
@@ -261,14 +261,14 @@ static void send_each(struct path *path, unsigned count, unsigned late, bool is_
     for (unsigned i = 0; i < count; i++) {
         path->sent++;
         co_send_rate_sent(&path->rate, SENDERS, path->sent, 1, true, path->sent - 1, false, path->now_ns);
-        path->now_ns += i % 4 < late ? co_send_rate_patience_ns(&path->rate, SENDERS) - 1 : TRIP_NS;
+        path->now_ns += i % 4 < late ? co_send_rate_patience_ns(&path->rate, SENDERS) - 1 : RTT_NS;
         co_send_rate_hear(&path->rate, path->sent, path->sent, path->sent, is_asked, path->now_ns);
     }
 }
 
-static uint64_t usual_trips_ns(const struct path *path)
+static uint64_t usual_rtts_ns(const struct path *path)
 {
-    return co_usual_time_limit_ns(&path->rate.trips, 0, UINT64_MAX);
+    return co_usual_time_limit_ns(&path->rate.rtts, 0, UINT64_MAX);
 }
 
 static void patience_is_not_learned_from_waits_for_lost_words(void **state)
@@ -277,24 +277,24 @@ static void patience_is_not_learned_from_waits_for_lost_words(void **state)
     struct path path;
     path_open(&path);
     send_each(&path, CO_USUAL_TIME_SAMPLES, 0, false);
-    assert_int_equal(usual_trips_ns(&path), 2 * TRIP_NS);
+    assert_int_equal(usual_rtts_ns(&path), 2 * RTT_NS);
     send_each(&path, 100, 1, false); // what another's question brings has no mark
-    assert_int_equal(usual_trips_ns(&path), 2 * TRIP_NS);
+    assert_int_equal(usual_rtts_ns(&path), 2 * RTT_NS);
     send_each(&path, 100, 4, true); // but what answers ours says so
-    assert_int_equal(usual_trips_ns(&path), 2 * TRIP_NS);
+    assert_int_equal(usual_rtts_ns(&path), 2 * RTT_NS);
 }
 
-static void patience_is_learned_from_trips_behind_others(void **state)
+static void patience_is_learned_from_round_trips_behind_others(void **state)
 {
     (void)state;
     struct path path;
     path_open(&path);
     send_each(&path, 4, 0, false);
-    path.trip_ns = 50 * TRIP_NS;
+    path.rtt_ns = 50 * RTT_NS;
     for (unsigned i = 0; i < CO_USUAL_TIME_SAMPLES; i++) {
         send(&path, 1, RATE);
     }
-    assert_true(co_send_rate_patience_ns(&path.rate, SENDERS) >= 100 * TRIP_NS);
+    assert_true(co_send_rate_patience_ns(&path.rate, SENDERS) >= 100 * RTT_NS);
 }
 
 static void who_is_ahead_of_the_others_has_less_in_flight(void **state)
@@ -303,7 +303,7 @@ static void who_is_ahead_of_the_others_has_less_in_flight(void **state)
     struct path path;
     path_open(&path);
     path.rate.best[0] = RATE;
-    path.rate.least_trip_ns = TRIP_NS;
+    path.rate.least_rtt_ns = RTT_NS;
     uint32_t share = co_send_rate_bound(&path.rate, 2), alone = co_send_rate_bound(&path.rate, 1);
     static const struct {
         int lead; // quarters of the share
@@ -324,7 +324,7 @@ static void send_behind_tokens(struct path *path, uint32_t count, uint32_t *deli
     uint64_t began_ns = path->now_ns;
     path->sent += count;
     co_send_rate_sent(&path->rate, SENDERS, path->sent, count, true, before, true, began_ns);
-    path->now_ns += TRIP_NS + (uint64_t)(of_all - START) * CO_NS_PER_S / RATE;
+    path->now_ns += RTT_NS + (uint64_t)(of_all - START) * CO_NS_PER_S / RATE;
     *delivered += of_all;
     co_send_rate_hear(&path->rate, path->sent, path->sent, *delivered, false, path->now_ns);
     path->now_ns += 100 * MS;
@@ -346,7 +346,7 @@ static void what_several_are_let_through_at_once_is_no_rate(void **state)
     assert_in_range(co_send_rate_now(&path.rate), RATE / 3, RATE);
 }
 
-static void what_was_given_up_is_no_trip(void **state)
+static void what_was_given_up_is_no_round_trip(void **state)
 {
     (void)state;
     struct path path;
@@ -355,15 +355,15 @@ static void what_was_given_up_is_no_trip(void **state)
     co_send_rate_give_up(&path.rate);
     co_send_rate_sent(&path.rate, SENDERS, 2, 1, false, 0, false, path.now_ns + 30 * MS);
     co_send_rate_hear(&path.rate, 2, 2, 2, false, path.now_ns + 31 * MS);
-    assert_int_equal(path.rate.trips.count, 1);
-    assert_int_equal(path.rate.trips.sorted_ns[0], TRIP_NS);
+    assert_int_equal(path.rate.rtts.count, 1);
+    assert_int_equal(path.rate.rtts.sorted_ns[0], RTT_NS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_known_at_first),
-        cmocka_unit_test(it_learns_the_rate_and_the_trip),
+        cmocka_unit_test(it_learns_the_rate_and_the_round_trip),
         cmocka_unit_test(what_leaves_first_says_nothing),
         cmocka_unit_test(a_window_that_was_empty_is_no_beginning),
         cmocka_unit_test(a_rate_that_falls_is_noticed_and_one_that_rises_at_once),
@@ -373,11 +373,11 @@ int main(void)
         cmocka_unit_test(a_long_way_is_told_from_a_slow_link),
         cmocka_unit_test(on_a_long_way_the_rate_doubles_until_it_stays),
         cmocka_unit_test(a_long_way_is_paced_however_fast),
-        cmocka_unit_test(lateness_is_added_to_the_trip),
+        cmocka_unit_test(lateness_is_added_to_the_round_trip),
         cmocka_unit_test(a_pace_of_few_chunks_grows),
         cmocka_unit_test(patience_is_not_learned_from_waits_for_lost_words),
-        cmocka_unit_test(patience_is_learned_from_trips_behind_others),
-        cmocka_unit_test(what_was_given_up_is_no_trip),
+        cmocka_unit_test(patience_is_learned_from_round_trips_behind_others),
+        cmocka_unit_test(what_was_given_up_is_no_round_trip),
         cmocka_unit_test(who_is_ahead_of_the_others_has_less_in_flight),
         cmocka_unit_test(what_several_are_let_through_at_once_is_no_rate),
     };
