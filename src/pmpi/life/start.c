@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/launched_rank.h"
 #include "base/live_counters.h"
 #include "base/log.h"
 #include "base/preload.h"
@@ -357,22 +358,14 @@ static void start_job(void)
     }
 }
 
-// Another family of MPI: not even its MPI_COMM_WORLD is known.
-static int rank_by_launcher(void)
-{
-    const char *rank = co_environment("OMPI_COMM_WORLD_RANK");
-    rank = rank != NULL ? rank : co_environment("PMI_RANK");
-    return rank != NULL ? atoi(rank) : 0;
-}
-
 static void finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
     if (init_code != MPI_SUCCESS) {
         return;
     }
-    if (mismatch != NULL) {
-        co_process.rank = rank_by_launcher();
+    if (mismatch != NULL) { // not even its MPI_COMM_WORLD is known
+        co_process.rank = co_launched_rank() < 0 ? 0 : co_launched_rank();
     } else {
         co_next.Comm_rank(co_next.comm_world, &co_process.rank);
         co_next.Comm_size(co_next.comm_world, &co_process.size);
