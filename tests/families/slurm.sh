@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# castoff under Slurm: a cluster of four hosts in the laboratory (tests/lab), each with a slurmd of its own, slurmctld and
-# munge on the first. Where they are not installed, Debian's packages are fetched and unpacked into a folder that goes at the
-# end: nothing is installed, started on the machine itself, or written to /etc. slurm_inside.sh has the checks. Root; network,
-# unless Slurm is there. Prints a line a check and closes with "N passed, N failed, N skipped". `make test-slurm` calls it.
+# castoff under Slurm: a cluster of four hosts in the laboratory (tests/lab), each with a slurmd of its own, slurmctld
+# and munge on the first. Where they are not installed, Debian's packages are fetched and unpacked into a folder that
+# goes at the end: nothing is installed, started on the machine itself, or written to /etc. slurm_inside.sh has the
+# checks. Root; network, unless Slurm is there. Prints a line a check and closes with "N passed, N failed, N skipped".
+# `make test-slurm` calls it.
 #
 #   slurm.sh [--packages FOLDER] [case...]
 #
@@ -66,8 +67,8 @@ fi
 make -s lib tools mpi-tests bench-programs examples || { failed=1; finish; }
 unset "${!CASTOFF_@}"
 
-waited tests/lab/lab.sh --prefix "labslurm.$$" --hosts 4 -- bash tests/families/slurm_inside.sh "$packages" "${cases[@]}" \
-    > >(exec tee "$work/log") 2>&1
+waited tests/lab/lab.sh --prefix "labslurm.$$" --hosts 4 -- \
+    bash tests/families/slurm_inside.sh "$packages" "${cases[@]}" > >(exec tee "$work/log") 2>&1
 status=$?
 wait # for tee
 case $status in

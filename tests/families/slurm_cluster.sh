@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# The cluster of slurm_inside.sh: munge and slurmctld on h0, a slurmd on each host of the laboratory. All that they read and
-# write is in the laboratory's own folder, and they are processes of its own, so that its end is theirs. Every host says that it
-# has eight processors, however many there are.
+# The cluster of slurm_inside.sh: munge and slurmctld on h0, a slurmd on each host of the laboratory. All that they
+# read and write is in the laboratory's own folder, and they are processes of its own, so that its end is theirs.
+# Every host says that it has eight processors, however many there are.
 
 state=$shared/slurm
 export SLURM_CONF=$state/slurm.conf
@@ -74,12 +74,14 @@ raise_cluster() {
     mungekey --create --keyfile="$state/munge/key" || return
     write_configuration
     # On a file system that all may write to munged warns, and goes on when it is told to.
-    munged --foreground --force --key-file="$state/munge/key" --socket="$state/munge/socket" --pid-file="$state/munge/pid" \
-        --seed-file="$state/munge/seed" --log-file="$state/munge.log" >"$state/munged.out" 2>&1 &
+    munged --foreground --force --key-file="$state/munge/key" --socket="$state/munge/socket" \
+        --pid-file="$state/munge/pid" --seed-file="$state/munge/seed" --log-file="$state/munge.log" \
+        >"$state/munged.out" 2>&1 &
     await 100 test -S "$state/munge/socket" || return
     "$(daemon slurmctld)" -D -c >"$state/slurmctld.out" 2>&1 &
     for host in $hosts; do
-        lab-in-host "$host" "$(daemon slurmd)" -D -N "$host" -d "$(daemon slurmstepd)" >"$state/slurmd-$host.out" 2>&1 &
+        lab-in-host "$host" "$(daemon slurmd)" -D -N "$host" -d "$(daemon slurmstepd)" \
+            >"$state/slurmd-$host.out" 2>&1 &
     done
     await 100 nodes_are_idle
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Cases of slurm_inside.sh: steps and jobs that are cancelled, or lose a rank, and what is left of them; limits on memory;
-# steps that Slurm gives no PMIx.
+# Cases of slurm_inside.sh: steps and jobs that are cancelled, or lose a rank, and what is left of them; limits on
+# memory; steps that Slurm gives no PMIx.
 
 ranks_run() { # how many at least, of which command
     (($(pgrep -fc "^$2") >= $1))
@@ -12,8 +12,8 @@ nothing_runs() {
     ! pgrep -f "^$top/build/" >/dev/null
 }
 
-# Processes of the job, proxies among them; castoff's files in /dev/shm, on each host, where Open MPI leaves its own behind when
-# a rank is killed that it did not start itself; sockets, with a name or with a port for datagrams.
+# Processes of the job, proxies among them; castoff's files in /dev/shm, on each host, where Open MPI leaves its own
+# behind when a rank is killed that it did not start itself; sockets, with a name or with a port for datagrams.
 left_behind() {
     local host
     pgrep -fa "^$top/build/"
@@ -111,7 +111,8 @@ case_limits() {
     memory_limit
 }
 
-# A control group of the laboratory's own, since Slurm's plugin wants the root of the hierarchy, which all nodes here share.
+# A control group of the laboratory's own, since Slurm's plugin wants the root of the hierarchy, which all nodes here
+# share.
 memory_limit() {
     local options=(-N 1 -n 4) most bytes=$((256 << 20)) status=0
     local group=${shared%/shared}
@@ -123,7 +124,8 @@ memory_limit() {
     fi
     native "256 MiB of memory for a node's ranks" "$programs/bcast_sizes" || return
     # shellcheck disable=SC2016 # for the shell that each rank is at first
-    step run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$castoff" run "$programs/bcast_sizes" || status=$?
+    step run sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$castoff" run "$programs/bcast_sizes" ||
+        status=$?
     most=$(cat "$group/memory.max_usage_in_bytes")
     judge "256 MiB of memory for a node's ranks" run "$status" "$taken" "nodes == 1" "$((most > 1 << 20)) == 1"
     await 100 rmdir "$group" 2>/dev/null
@@ -133,7 +135,8 @@ memory_limit() {
 case_elsewhere() {
     local options=(-N 1 -n 2) native=0 status=0
     srun "${options[@]}" "$programs/bcast_sizes" >"$shared/native.out" 2>"$shared/native.err" </dev/null || native=$?
-    srun "${options[@]}" "$castoff" run "$programs/bcast_sizes" >"$shared/run.out" 2>"$shared/run.err" </dev/null || status=$?
+    srun "${options[@]}" "$castoff" run "$programs/bcast_sizes" >"$shared/run.out" 2>"$shared/run.err" </dev/null ||
+        status=$?
     if ((status == native)) && ! grep -qE '^\[[^]]*@[^]]*\] (error|warn): ' "$shared/run.err"; then
         pass "without --mpi=pmix it ends as without castoff (status $status)"
     else
@@ -141,7 +144,8 @@ case_elsewhere() {
     fi
     [ -x "$shared/other" ] || mpicc.mpich -w -o "$shared/other" "$top/tests/tools/other_mpi.c" 2>/dev/null ||
         { echo "SKIP $case_name: a program of MPICH: there is no mpicc.mpich"; return; }
-    srun --mpi=pmix -N 1 -n 4 env LD_PRELOAD="$top/build/libcastoff.so" "$shared/other" >"$shared/run.out" 2>"$shared/run.err" </dev/null
+    srun --mpi=pmix -N 1 -n 4 env LD_PRELOAD="$top/build/libcastoff.so" "$shared/other" \
+        >"$shared/run.out" 2>"$shared/run.err" </dev/null
     if [ "$(grep -c 'castoff is off for this job' "$shared/run.err")" -eq 1 ]; then
         pass "a program of another MPI: one line for the step"
     else

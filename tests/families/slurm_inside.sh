@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The checks of slurm.sh, on host h0 of its laboratory: srun, sbatch, arrays, steps beside each other and steps that are
-# cancelled, with castoff against without. Arguments: the folder with Slurm's packages (empty: it is installed) and cases, all
-# without any. Prints PASS or FAIL and what was checked, for a failure also why.
+# The checks of slurm.sh, on host h0 of its laboratory: srun, sbatch, arrays, steps beside each other and steps that
+# are cancelled, with castoff against without. Arguments: the folder with Slurm's packages (empty: it is installed)
+# and cases, all without any. Prints PASS or FAIL and what was checked, for a failure also why.
 set -u
 
 top=$PWD packages=$1
@@ -72,7 +72,8 @@ step() { # run program argument...
         >"$shared/$run.out" 2>"$shared/$run.err" </dev/null
 }
 
-# Judges one that has ended against `native.out`: status 0, the same output, no complaint, and what the report is to say.
+# Judges one that has ended against `native.out`: status 0, the same output, no complaint, and what the report is to
+# say.
 judge() { # what run status condition...
     local what=$1 run=$2 status=$3 missing
     shift 3
