@@ -131,6 +131,12 @@ test-families: deps
 test-mpich:
 	@bash tests/families/mpich.sh $(MPICH_TESTS)
 
+# castoff under Slurm, in the laboratory, by Debian's packages, which are not installed (root, network);
+# SLURM_TESTS="--packages FOLDER cancelled" says where those stay, and which cases.
+.PHONY: test-slurm
+test-slurm: deps
+	@bash tests/families/slurm.sh $(SLURM_TESTS)
+
 # The laboratory with RDMA (tests/lab-verbs/README.md): its self test and all that runs in it.
 .PHONY: lab-verbs
 lab-verbs: deps

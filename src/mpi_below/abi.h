@@ -38,6 +38,9 @@ static inline size_t co_status_bytes(const MPI_Status *status)
 
 #else
 
+// Its mpi.h has the functions of MPI 4 for counts that are no int (MPI_Bcast_c).
+#define CO_HAS_LARGE_COUNTS
+
 #define CO_HANDLE_HASH(handle) ((uint64_t)(uint32_t)(handle)*UINT64_C(0x9e3779b97f4a7c15) >> 32)
 
 _Static_assert(sizeof(MPI_Status) == 20, "castoff knows this status of MPICH only");

@@ -20,6 +20,9 @@ struct co_marks {
     // *local_peers: the world ranks of this node, as the launcher has told each process and native's shared-memory
     // split goes by it, too, "0,1,5"; to be freed. NULL: it does not tell.
     bool (*settle)(char **local_peers);
+    // How many programs the job has, by what all ranks with a mark have left. 0: the launcher's variables tell, or
+    // nobody does. NULL: the same.
+    int (*programs)(int world_size);
     // The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
     int (*first)(int world_size, bool marked);
     const char *complaint; // what is wrong and what to do, where the launcher takes none

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/launched_rank.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -37,8 +38,7 @@ __attribute__((constructor)) static void leave_open_mpi(int count, char **words)
     if (count < 1 || preloads == NULL || dlsym(RTLD_NEXT, "ompi_mpi_comm_world") == NULL || !leave_out(preloads)) {
         return;
     }
-    const char *rank = co_environment("OMPI_COMM_WORLD_RANK");
-    if (rank == NULL || strcmp(rank, "0") == 0) {
+    if (co_launched_rank() <= 0) {
         co_settings_load();
         co_log(
             CO_LOG_WARN, CO_SUBSYS_PMPI,

@@ -112,6 +112,7 @@ static void resolve(void)
 #undef CO_NEXT_FIND
 #define CO_NEXT_FIND_MPI_4(name) *(void **)&co_next.name = find_mpi_4("PMPI_" #name, "PMPIX_" #name);
     CO_NEXT_MPI_4(CO_NEXT_FIND_MPI_4)
+    CO_NEXT_LARGE_COUNTS(CO_NEXT_FIND_MPI_4)
 #undef CO_NEXT_FIND_MPI_4
     co_next.find_data = find_data;
     co_next.family = choose_family();

@@ -106,6 +106,23 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
                            int receive_tag, MPI_Comm comm, MPI_Request *handle);
 #pragma GCC visibility pop
 
+// Likewise, the forms for counts that are no int. Members of one call may use either form, so both are served alike.
+#ifdef CO_HAS_LARGE_COUNTS
+#define CO_NEXT_LARGE_COUNTS(X)                                                                                        \
+    X(Bcast_c)                                                                                                         \
+    X(Ibcast_c)                                                                                                        \
+    X(Bcast_init_c)                                                                                                    \
+    X(Allgather_c)                                                                                                     \
+    X(Iallgather_c)                                                                                                    \
+    X(Allgather_init_c)                                                                                                \
+    X(Allgatherv_c)                                                                                                    \
+    X(Iallgatherv_c)                                                                                                   \
+    X(Allgatherv_init_c)                                                                                               \
+    X(Type_get_envelope_c)
+#else
+#define CO_NEXT_LARGE_COUNTS(X)
+#endif
+
 // Functions that castoff only calls.
 #define CO_NEXT_CALLED(X)                                                                                              \
     X(Add_error_class)                                                                                                 \
@@ -153,6 +170,7 @@ struct co_next_mpi {
     CO_NEXT_WRAPPED(CO_NEXT_POINTER)
     CO_NEXT_CALLED(CO_NEXT_POINTER)
     CO_NEXT_MPI_4(CO_NEXT_POINTER)
+    CO_NEXT_LARGE_COUNTS(CO_NEXT_POINTER)
     const struct co_mpi_family *family; // NULL: none that castoff serves
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Comm quiet; // of castoff's own, where nobody sends; CO_NO_HANDLE: there is none. Start and end alone change it

@@ -5,6 +5,9 @@
 // a question and an answer of the launcher's process on this host, which has everything then. Nobody else uses the
 // connection meanwhile: MPI_Init has not begun, or is over.
 //
+// The mark also has the number of the rank's program, which Hydra tells each rank of its own alone: so all learn how
+// many programs the job has.
+//
 // A launcher that breaks off an answer would leave the rest of it to MPI_Init, so nobody waits for one with a timeout,
 // as MPI_Init does not.
 #include "mpi_below/marks.h"
@@ -93,7 +96,7 @@ static bool is_hydra(void)
 
 static void announce(void)
 {
-    char question[LINE_MAX_BYTES], answer[LINE_MAX_BYTES];
+    char question[LINE_MAX_BYTES], answer[LINE_MAX_BYTES], program[NAME_BYTES];
     if (!is_hydra()) {
         return;
     }
@@ -103,8 +106,12 @@ static void announce(void)
         !read_word(answer, " kvsname=", job, sizeof job)) {
         return;
     }
-    snprintf(question, sizeof question, "cmd=put kvsname=%s key=castoff-%d value=%d\n", job,
-             atoi(co_environment("PMI_RANK")), CO_MARK);
+    if (!ask("cmd=get_appnum\n", "cmd=appnum", answer, sizeof answer) ||
+        !read_word(answer, " appnum=", program, sizeof program)) {
+        return;
+    }
+    snprintf(question, sizeof question, "cmd=put kvsname=%s key=castoff-%d value=%d.%d\n", job,
+             atoi(co_environment("PMI_RANK")), CO_MARK, atoi(program));
     is_announced = ask(question, "cmd=put_result", answer, sizeof answer) && strstr(answer, " rc=0") != NULL;
 }
 
@@ -114,18 +121,32 @@ static bool settle(char **local_peers)
     return is_announced;
 }
 
-static bool has_mark(int rank)
+// The number of its program; -1: it has no mark.
+static int read_mark(int rank)
 {
     char question[LINE_MAX_BYTES], answer[LINE_MAX_BYTES], value[NAME_BYTES];
+    int mark = 0, program = 0;
     snprintf(question, sizeof question, "cmd=get kvsname=%s key=castoff-%d\n", job, rank);
-    return ask(question, "cmd=get_result", answer, sizeof answer) && strstr(answer, " rc=0") != NULL &&
-           read_word(answer, " value=", value, sizeof value) && atoi(value) == CO_MARK;
+    bool is_ours = ask(question, "cmd=get_result", answer, sizeof answer) && strstr(answer, " rc=0") != NULL &&
+                   read_word(answer, " value=", value, sizeof value) && sscanf(value, "%d.%d", &mark, &program) == 2 &&
+                   mark == CO_MARK && program >= 0;
+    return is_ours ? program : -1;
+}
+
+static int programs(int world_size)
+{
+    int last = 0;
+    for (int rank = 0; rank < world_size; rank++) {
+        int program = read_mark(rank);
+        last = program > last ? program : last;
+    }
+    return last + 1;
 }
 
 static int first(int world_size, bool marked)
 {
     for (int rank = 0; rank < world_size; rank++) {
-        if (has_mark(rank) == marked) {
+        if ((read_mark(rank) >= 0) == marked) {
             return rank;
         }
     }
@@ -136,5 +157,6 @@ const struct co_marks co_marks_pmi = {
     .announce = announce,
     .settle = settle,
     .first = first,
+    .programs = programs,
     .complaint = "its launcher is not MPICH's, so nobody can tell whether all ranks are preloaded; "
                  "start it by MPICH's mpiexec"};

@@ -22,6 +22,9 @@ mpi_tests_renamed := Barrier_init Bcast_init Allgather_init Allgatherv_init
 mpi_tests_names := $(if $(shell $(MPICC) --showme:version 2>/dev/null | grep -o 'Open MPI [0-4]'),,$\
   $(foreach name,$(mpi_tests_renamed),-DMPIX_$(name)=MPI_$(name)))
 
+# Extensions of its own have a module and a header in Open MPI alone.
+mpi_tests_fortran_names := $(mpi_tests_names) $(if $(findstring mpich,$(MPIFORT)),-DWITHOUT_MPI_EXT)
+
 mpi_tests_oracle := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%.o,$(wildcard $(mpi_tests_source)/oracle/*.c))
 mpi_tests_headers := $(wildcard $(mpi_tests_source)/oracle/*.h)
 mpi_tests_c := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.c))
@@ -54,7 +57,7 @@ $(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
 
 $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) $(addprefix -cpp ,$(mpi_tests_names)) -J $(@D) $< -o $@
+	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) -cpp $(mpi_tests_fortran_names) -J $(@D) $< -o $@
 
 $(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
 	$(Q)mkdir -p $(@D)

@@ -8,7 +8,9 @@
 ! taken: MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
 program fortran_persistent_collectives
     use mpi
+#ifndef WITHOUT_MPI_EXT
     use mpi_ext
+#endif
     implicit none
     integer, parameter :: length = 3001
     integer :: rank, ranks, error, i, failures, total, round, place, done, packed

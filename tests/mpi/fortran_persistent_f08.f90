@@ -7,7 +7,9 @@
 ! taken: MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
 program fortran_persistent_f08
     use mpi_f08
+#ifndef WITHOUT_MPI_EXT
     use mpi_f08_ext
+#endif
     implicit none
     integer, parameter :: length = 3001
     integer :: rank, ranks, i, failures, total, round

@@ -7,7 +7,9 @@
 program fortran_persistent_mpif
     implicit none
     include 'mpif.h'
+#ifndef WITHOUT_MPI_EXT
     include 'mpif-ext.h'
+#endif
     integer, parameter :: length = 3001
     integer :: rank, ranks, error, i, failures, total, round
     integer :: requests(3), kept(3), statuses(MPI_STATUS_SIZE, 3)

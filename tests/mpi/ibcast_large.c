@@ -9,7 +9,9 @@
 // taken: MPI_Ibcast MPI_Iallgather MPI_Iallgatherv MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <stdlib.h>
 #include <string.h>
 

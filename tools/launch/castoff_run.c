@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/launched_rank.h"
 #include "base/plain_text.h"
 #include "base/preload.h"
 #include "base/settings.h"
@@ -135,12 +136,7 @@ static bool records(void)
 // One line is enough for a job, as far as launchers tell their ranks.
 static bool is_first_of_job(void)
 {
-    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    const char *rank = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && rank == NULL; i++) {
-        rank = co_environment(names[i]);
-    }
-    return rank == NULL || strcmp(rank, "0") == 0;
+    return co_launched_rank() <= 0;
 }
 
 // Ours first, so that we see calls before they reach libmpi; what was there stays behind us. What records them stands

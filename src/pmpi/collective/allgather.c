@@ -48,3 +48,31 @@ int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, voi
 }
 
 CO_EXPORT(Allgather);
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Allgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
+                     MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm)
+{
+    if (co_process_is_off()) {
+        return co_next.Allgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER);
+    struct co_gather_call call = {.send = send,
+                                  .send_count = send_count,
+                                  .send_type = send_type,
+                                  .receive = receive,
+                                  .receive_count = receive_count,
+                                  .receive_type = receive_type};
+    enum co_reason reason = co_gather_route(&call, comm, CO_CALL_ALLGATHER);
+    int code = reason == CO_TAKE
+                   ? take(&call, comm)
+                   : co_next.Allgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    co_route_trial_end(call.communicator, call.trial_ns, code);
+    co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
+    return code;
+}
+
+CO_EXPORT(Allgather_c);
+
+#endif

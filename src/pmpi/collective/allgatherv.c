@@ -72,9 +72,39 @@ int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, vo
                    ? take(&call, comm)
                    : co_next.Allgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm);
     if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(counts, comm, code), receive_type, code);
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&call, comm, code), receive_type, code);
     }
     return code;
 }
 
 CO_EXPORT(Allgatherv);
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Allgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
+                      const MPI_Count counts[], const MPI_Aint places[], MPI_Datatype receive_type, MPI_Comm comm)
+{
+    if (co_process_is_off()) {
+        return co_next.Allgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV);
+    struct co_gatherv_call call = {.send = send,
+                                   .send_count = send_count,
+                                   .send_type = send_type,
+                                   .receive = receive,
+                                   .large_counts = counts,
+                                   .large_places = places,
+                                   .receive_type = receive_type};
+    enum co_reason reason = co_gatherv_route(&call, comm, CO_CALL_ALLGATHERV);
+    int code = reason == CO_TAKE
+                   ? take(&call, comm)
+                   : co_next.Allgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm);
+    if (ticket.began_ns != 0) {
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&call, comm, code), receive_type, code);
+    }
+    return code;
+}
+
+CO_EXPORT(Allgatherv_c);
+
+#endif

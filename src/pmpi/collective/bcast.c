@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Bcast. Hot.
+// MPI_Bcast, of both kinds of counts. Hot.
 #include "pmpi/life/failure.h"
 #include "pmpi/collective/bcast_buffers.h"
 #include "pmpi/life/process.h"
@@ -41,3 +41,23 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
 }
 
 CO_EXPORT(Bcast);
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    if (co_process_is_off()) {
+        return co_next.Bcast_c(buffer, count, type, root, comm);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST);
+    struct co_bcast_call call = {.buffer = buffer, .count = count, .root = root, .type = type};
+    enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
+    int code = reason == CO_TAKE ? take(&call, comm) : co_next.Bcast_c(buffer, count, type, root, comm);
+    co_route_trial_end(call.communicator, call.trial_ns, code);
+    co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
+    return code;
+}
+
+CO_EXPORT(Bcast_c);
+
+#endif

@@ -10,7 +10,8 @@
 // What the program said.
 struct co_bcast_call {
     void *buffer;
-    int count, root;
+    ptrdiff_t count;
+    int root;
     MPI_Datatype type;
     struct co_communicator *communicator;
     struct co_datatype facts;

@@ -11,10 +11,10 @@
 // What the program said.
 struct co_gather_call {
     const void *send;
-    int send_count;
+    ptrdiff_t send_count;
     MPI_Datatype send_type;
     void *receive;
-    int receive_count;
+    ptrdiff_t receive_count;
     MPI_Datatype receive_type;
     struct co_communicator *communicator;
     struct co_datatype send_facts, receive_facts;

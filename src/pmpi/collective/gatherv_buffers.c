@@ -18,15 +18,17 @@ static int ranks_of(const struct co_gatherv_call *call)
 static bool add_up(struct co_gatherv_call *call)
 {
     size_t elements = 0;
-    int ranks = ranks_of(call), largest = 0;
+    int ranks = ranks_of(call);
+    ptrdiff_t first = co_gatherv_count(call, 0), largest = 0;
     call->is_equal = true;
     for (int rank = 0; rank < ranks; rank++) {
-        if (call->counts[rank] < 0) {
+        ptrdiff_t count = co_gatherv_count(call, rank);
+        if (count < 0) {
             return false;
         }
-        elements += (size_t)call->counts[rank];
-        largest = call->counts[rank] > largest ? call->counts[rank] : largest;
-        call->is_equal = call->is_equal && call->counts[rank] == call->counts[0];
+        elements += (size_t)count;
+        largest = count > largest ? count : largest;
+        call->is_equal = call->is_equal && count == first;
     }
     size_t most = PTRDIFF_MAX / (call->receive_facts.bytes > 0 ? call->receive_facts.bytes : 1);
     call->total_bytes = elements > most ? SIZE_MAX / 2 : elements * call->receive_facts.bytes;
@@ -60,7 +62,8 @@ enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enu
         return reason;
     }
     bool is_in_place = call->send == MPI_IN_PLACE;
-    if (call->receive == MPI_IN_PLACE || call->counts == NULL || call->places == NULL ||
+    if (call->receive == MPI_IN_PLACE || (call->counts == NULL && call->large_counts == NULL) ||
+        (call->places == NULL && call->large_places == NULL) ||
         !co_route_arguments(0, call->receive_type, false, &call->receive_facts) || !add_up(call) ||
         (!is_in_place && !co_route_arguments(call->send_count, call->send_type, true, &call->send_facts))) {
         return CO_BAD_ARGUMENT;
@@ -70,7 +73,7 @@ enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enu
 
 static char *place_of(const struct co_gatherv_call *call, int rank)
 {
-    return (char *)call->receive + (ptrdiff_t)call->places[rank] * call->receive_facts.extent;
+    return (char *)call->receive + co_gatherv_place(call, rank) * call->receive_facts.extent;
 }
 
 bool co_gatherv_is_row(const struct co_gatherv_call *call)
@@ -79,7 +82,7 @@ bool co_gatherv_is_row(const struct co_gatherv_call *call)
         return false;
     }
     for (int rank = 1; rank < ranks_of(call); rank++) {
-        if (call->places[rank] != (ptrdiff_t)call->places[rank - 1] + call->counts[0]) {
+        if (co_gatherv_place(call, rank) != co_gatherv_place(call, rank - 1) + co_gatherv_count(call, 0)) {
             return false;
         }
     }
@@ -92,7 +95,7 @@ struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call)
                                    .send_count = call->send_count,
                                    .send_type = call->send_type,
                                    .receive = place_of(call, 0),
-                                   .receive_count = call->counts[0],
+                                   .receive_count = co_gatherv_count(call, 0),
                                    .receive_type = call->receive_type,
                                    .communicator = call->communicator,
                                    .send_facts = call->send_facts,
@@ -104,7 +107,7 @@ struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call)
 static bool must_pack(const struct co_gatherv_call *call)
 {
     for (int rank = 0; rank < ranks_of(call); rank++) {
-        if (co_packing_is_needed(place_of(call, rank), (size_t)call->counts[rank], call->receive_type,
+        if (co_packing_is_needed(place_of(call, rank), (size_t)co_gatherv_count(call, rank), call->receive_type,
                                  &call->receive_facts)) {
             return true;
         }
@@ -112,11 +115,12 @@ static bool must_pack(const struct co_gatherv_call *call)
     return false;
 }
 
-static int *copy_of(const int numbers[], int count)
+// Of counts, or places.
+static ptrdiff_t *copy_of(const struct co_gatherv_call *call, ptrdiff_t (*number)(const struct co_gatherv_call *, int))
 {
-    int *copy = malloc((size_t)count * sizeof *copy);
-    if (copy != NULL) {
-        memcpy(copy, numbers, (size_t)count * sizeof *copy);
+    ptrdiff_t *copy = malloc((size_t)ranks_of(call) * sizeof *copy);
+    for (int rank = 0; copy != NULL && rank < ranks_of(call); rank++) {
+        copy[rank] = number(call, rank);
     }
     return copy;
 }
@@ -130,15 +134,15 @@ static int open_parts(struct co_gatherv_buffers *buffers, const struct co_gather
     }
     if (must_pack(call)) {
         buffers->packed = malloc(call->total_bytes);
-        buffers->counts = copy_of(call->counts, ranks);
-        buffers->places = copy_of(call->places, ranks);
+        buffers->counts = copy_of(call, co_gatherv_count);
+        buffers->places = copy_of(call, co_gatherv_place);
         if (buffers->packed == NULL || buffers->counts == NULL || buffers->places == NULL) {
             return -ENOMEM;
         }
     }
     size_t before = 0;
     for (int rank = 0; rank < ranks; rank++) {
-        size_t bytes = (size_t)call->counts[rank] * call->receive_facts.bytes;
+        size_t bytes = (size_t)co_gatherv_count(call, rank) * call->receive_facts.bytes;
         buffers->blocks[rank].buffer =
             buffers->packed != NULL ? (char *)buffers->packed + before : place_of(call, rank);
         buffers->blocks[rank].bytes = bytes;
@@ -166,9 +170,10 @@ int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const stru
     int self = call->communicator->seed.rank;
     const struct co_block *own = &buffers->blocks[self];
     if (call->send == MPI_IN_PLACE) {
-        return buffers->packed == NULL ? 0
-                                       : co_pack(own->buffer, place_of(call, self), (size_t)call->counts[self],
-                                                 call->receive_type, &call->receive_facts);
+        return buffers->packed == NULL
+                   ? 0
+                   : co_pack(own->buffer, place_of(call, self), (size_t)co_gatherv_count(call, self),
+                             call->receive_type, &call->receive_facts);
     }
     size_t bytes = (size_t)call->send_count * call->send_facts.bytes;
     if (buffers->packed != NULL && bytes < own->bytes) { // the program's mistake: what is not given are zeroes
@@ -197,7 +202,7 @@ int co_gatherv_buffers_unpack(const struct co_gatherv_buffers *buffers, const st
 {
     int self = call->communicator->seed.rank;
     for (int rank = 0; buffers->packed != NULL && rank < ranks_of(call); rank++) {
-        char *place = (char *)call->receive + (ptrdiff_t)buffers->places[rank] * call->receive_facts.extent;
+        char *place = (char *)call->receive + buffers->places[rank] * call->receive_facts.extent;
         if (rank == self && call->send == MPI_IN_PLACE) {
             continue;
         }
@@ -221,7 +226,7 @@ void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers)
     *buffers = (struct co_gatherv_buffers){.blocks = NULL};
 }
 
-int co_gatherv_mean_count(const int counts[], MPI_Comm comm, int code)
+ptrdiff_t co_gatherv_mean_count(const struct co_gatherv_call *call, MPI_Comm comm, int code)
 {
     int is_inter = 0, size = 0;
     size_t all = 0;
@@ -230,7 +235,7 @@ int co_gatherv_mean_count(const int counts[], MPI_Comm comm, int code)
     }
     co_next.Comm_size(comm, &size);
     for (int rank = 0; rank < size; rank++) {
-        all += (size_t)counts[rank];
+        all += (size_t)co_gatherv_count(call, rank);
     }
-    return (int)((all + (size_t)size - 1) / (size_t)size);
+    return (ptrdiff_t)((all + (size_t)size - 1) / (size_t)size);
 }

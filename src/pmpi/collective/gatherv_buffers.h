@@ -11,10 +11,12 @@
 // What the program said.
 struct co_gatherv_call {
     const void *send;
-    int send_count;
+    ptrdiff_t send_count;
     MPI_Datatype send_type;
     void *receive;
-    const int *counts, *places; // by rank; places count in extents of the type
+    const int *counts, *places; // by rank; places count in extents of the type. NULL: the large ones
+    const MPI_Count *large_counts;
+    const MPI_Aint *large_places;
     MPI_Datatype receive_type;
     struct co_communicator *communicator;
     struct co_datatype send_facts, receive_facts;
@@ -26,9 +28,19 @@ struct co_gatherv_call {
 
 struct co_gatherv_buffers {
     struct co_block *blocks; // by rank
-    void *packed;            // all blocks, in rank order; NULL: not needed. Equal ones are an allgather in place
-    int *counts, *places;    // the program's, kept for the end where they are packed
+    void *packed;               // all blocks, in rank order; NULL: not needed. Equal ones are an allgather in place
+    ptrdiff_t *counts, *places; // the program's, kept for the end where they are packed
 };
+
+static inline ptrdiff_t co_gatherv_count(const struct co_gatherv_call *call, int rank)
+{
+    return call->counts != NULL ? call->counts[rank] : (ptrdiff_t)call->large_counts[rank];
+}
+
+static inline ptrdiff_t co_gatherv_place(const struct co_gatherv_call *call, int rank)
+{
+    return call->places != NULL ? call->places[rank] : (ptrdiff_t)call->large_places[rank];
+}
 
 // CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
 enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enum co_call which);
@@ -49,6 +61,6 @@ int co_gatherv_buffers_unpack(const struct co_gatherv_buffers *buffers, const st
 void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers);
 
 // For the report of a call that was declined: the mean count, where native has accepted the arguments.
-int co_gatherv_mean_count(const int counts[], MPI_Comm comm, int code);
+ptrdiff_t co_gatherv_mean_count(const struct co_gatherv_call *call, MPI_Comm comm, int code);
 
 #endif

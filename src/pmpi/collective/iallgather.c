@@ -74,8 +74,9 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .unpack = unpack,
                                                 .close = close};
 
-static struct gather gather_of(struct co_call_ticket ticket, const void *send, int send_count, MPI_Datatype send_type,
-                               void *receive, int receive_count, MPI_Datatype receive_type)
+static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
+                               MPI_Datatype send_type, void *receive, ptrdiff_t receive_count,
+                               MPI_Datatype receive_type)
 {
     return (struct gather){.common = {.kind = &kind, .ticket = ticket},
                            .call = {.send = send,
@@ -133,3 +134,48 @@ int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type
 
 CO_EXPORT(Iallgather);
 CO_EXPORT_MPI_4(Allgather_init);
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Iallgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
+                      MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Iallgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHER);
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
+    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
+    if (reason == CO_TAKE) {
+        return co_nonblocking_take(&gather.common, comm, handle);
+    }
+    int code = co_next.Iallgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
+    co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
+    return code;
+}
+
+int PMPI_Allgather_init_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
+                          MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
+                          MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Allgather_init_c(send, send_count, send_type, receive, receive_count, receive_type, comm, info,
+                                        handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER_INIT);
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
+    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHER_INIT);
+    reason = co_persistent_collective_make(&gather.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code =
+        co_next.Allgather_init_c(send, send_count, send_type, receive, receive_count, receive_type, comm, info, handle);
+    co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
+    return code;
+}
+
+CO_EXPORT(Iallgather_c);
+CO_EXPORT(Allgather_init_c);
+
+#endif

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct gather {
     struct co_nonblocking common;
@@ -39,14 +38,20 @@ static int fill(void *operation)
 
 static int keep_arrays(struct gather *gather)
 {
-    size_t bytes = (size_t)gather->call.communicator->seed.facts.ranks * sizeof(int);
-    char *copies = malloc(2 * bytes);
-    if (copies == NULL) {
+    int ranks = gather->call.communicator->seed.facts.ranks;
+    MPI_Count *counts = malloc((size_t)ranks * (sizeof(MPI_Count) + sizeof(MPI_Aint)));
+    MPI_Aint *places = (MPI_Aint *)(counts + ranks);
+    if (counts == NULL) {
         return -ENOMEM;
     }
-    gather->common.held_arrays = copies;
-    gather->call.counts = memcpy(copies, gather->call.counts, bytes);
-    gather->call.places = memcpy(copies + bytes, gather->call.places, bytes);
+    for (int rank = 0; rank < ranks; rank++) {
+        counts[rank] = co_gatherv_count(&gather->call, rank);
+        places[rank] = co_gatherv_place(&gather->call, rank);
+    }
+    gather->common.held_arrays = counts;
+    gather->call.counts = gather->call.places = NULL;
+    gather->call.large_counts = counts;
+    gather->call.large_places = places;
     return 0;
 }
 
@@ -118,8 +123,9 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .unpack = unpack,
                                                 .close = close};
 
-static struct gather gather_of(struct co_call_ticket ticket, const void *send, int send_count, MPI_Datatype send_type,
-                               void *receive, const int counts[], const int places[], MPI_Datatype receive_type)
+static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
+                               MPI_Datatype send_type, void *receive, const int counts[], const int places[],
+                               MPI_Datatype receive_type)
 {
     return (struct gather){.common = {.kind = &kind, .ticket = ticket},
                            .call = {.send = send,
@@ -153,7 +159,7 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     }
     int code = co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(counts, comm, code), receive_type, code);
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
     }
     return code;
 }
@@ -176,10 +182,64 @@ int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_typ
     int code =
         co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info, handle);
     if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(counts, comm, code), receive_type, code);
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
     }
     return code;
 }
 
 CO_EXPORT(Iallgatherv);
 CO_EXPORT_MPI_4(Allgatherv_init);
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Iallgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
+                       const MPI_Count counts[], const MPI_Aint places[], MPI_Datatype receive_type, MPI_Comm comm,
+                       MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Iallgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHERV);
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, NULL, NULL, receive_type);
+    gather.call.large_counts = counts;
+    gather.call.large_places = places;
+    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
+    if (reason == CO_TAKE) {
+        return co_nonblocking_take(&gather.common, comm, handle);
+    }
+    int code = co_next.Iallgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
+    if (ticket.began_ns != 0) {
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
+    }
+    return code;
+}
+
+int PMPI_Allgatherv_init_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
+                           const MPI_Count counts[], const MPI_Aint places[], MPI_Datatype receive_type, MPI_Comm comm,
+                           MPI_Info info, MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Allgatherv_init_c(send, send_count, send_type, receive, counts, places, receive_type, comm, info,
+                                         handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV_INIT);
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, NULL, NULL, receive_type);
+    gather.call.large_counts = counts;
+    gather.call.large_places = places;
+    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHERV_INIT);
+    reason = co_persistent_collective_make(&gather.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code = co_next.Allgatherv_init_c(send, send_count, send_type, receive, counts, places, receive_type, comm, info,
+                                         handle);
+    if (ticket.began_ns != 0) {
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
+    }
+    return code;
+}
+
+CO_EXPORT(Iallgatherv_c);
+CO_EXPORT(Allgatherv_init_c);
+
+#endif

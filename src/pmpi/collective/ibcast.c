@@ -110,3 +110,51 @@ int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Co
 
 CO_EXPORT(Ibcast);
 CO_EXPORT_MPI_4(Bcast_init);
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Ibcast_c(buffer, count, type, root, comm, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);
+    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
+                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
+    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_IBCAST);
+    if (reason == CO_TAKE) {
+        broadcast.common.communicator = broadcast.call.communicator;
+        broadcast.common.bytes = broadcast.call.bytes;
+        return co_nonblocking_take(&broadcast.common, comm, handle);
+    }
+    int code = co_next.Ibcast_c(buffer, count, type, root, comm, handle);
+    // Between groups, as in MPI_Bcast.
+    co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
+    return code;
+}
+
+int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
+                      MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Bcast_init_c(buffer, count, type, root, comm, info, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST_INIT);
+    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
+                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
+    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_BCAST_INIT);
+    broadcast.common.communicator = broadcast.call.communicator;
+    broadcast.common.bytes = broadcast.call.bytes;
+    reason = co_persistent_collective_make(&broadcast.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code = co_next.Bcast_init_c(buffer, count, type, root, comm, info, handle);
+    co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
+    return code;
+}
+
+CO_EXPORT(Ibcast_c);
+CO_EXPORT(Bcast_init_c);
+
+#endif

@@ -7,15 +7,18 @@
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/report/report_sites.h"
 
+#include <limits.h>
+
 // Native checks the arguments of a send to nobody as it checks those of the call, and says so on our own communicator,
-// where errors are returned. The buffer is not part of the question.
-static bool is_valid_to_send(int count, MPI_Datatype type)
+// where errors are returned. The buffer is not part of the question, and of the count it is the sign alone.
+static bool is_valid_to_send(ptrdiff_t count, MPI_Datatype type)
 {
     static char anything;
-    return co_next.Send(&anything, count, type, MPI_PROC_NULL, 0, co_process.self) == MPI_SUCCESS;
+    return co_next.Send(&anything, (int)(count > INT_MAX ? INT_MAX : count), type, MPI_PROC_NULL, 0, co_process.self) ==
+           MPI_SUCCESS;
 }
 
-bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
+bool co_route_program_type(ptrdiff_t count, MPI_Datatype type, bool sends, struct co_datatype *facts)
 {
     const struct co_known_type *known = co_known_type_find(type);
     if (known != NULL && count >= 0 && (!sends || co_known_type_is_accepted(known, true))) {
@@ -65,7 +68,7 @@ enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)
 }
 
 // Native has accepted the arguments, so it can be asked for the size; after an error they may be anything.
-static size_t bytes_of(int count, MPI_Datatype type, int code)
+static size_t bytes_of(ptrdiff_t count, MPI_Datatype type, int code)
 {
     const struct co_datatype *predefined = co_datatype_predefined(type);
     struct co_datatype facts;
@@ -78,7 +81,7 @@ static size_t bytes_of(int count, MPI_Datatype type, int code)
     return predefined == NULL ? 0 : (size_t)count * predefined->bytes;
 }
 
-void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
+void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, ptrdiff_t count,
                     MPI_Datatype type, int code)
 {
     enum co_reason explained = co_route_explain(reason, comm, code);

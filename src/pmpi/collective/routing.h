@@ -32,9 +32,9 @@ static inline enum co_reason co_route_communicator(MPI_Comm comm, struct co_comm
 // Facts of the arguments that native checks on the sending side: false when it would raise an error, or castoff
 // cannot read them. A receiving side that native does not check for being committed is not checked here either:
 // a rank that goes native alone would wait for the others.
-bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts);
+bool co_route_program_type(ptrdiff_t count, MPI_Datatype type, bool sends, struct co_datatype *facts);
 
-static inline bool co_route_arguments(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
+static inline bool co_route_arguments(ptrdiff_t count, MPI_Datatype type, bool sends, struct co_datatype *facts)
 {
     const struct co_datatype *predefined = co_datatype_predefined(type);
     if (predefined != NULL) {
@@ -81,11 +81,11 @@ enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code);
 
 // The end of a call whose fate is known when it returns: counts it with its call site, when a report was asked for. The
 // bytes are those of the arguments, which were not read where the call was declined before they mattered.
-void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
+void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, ptrdiff_t count,
                     MPI_Datatype type, int code);
 
-static inline void co_route_end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
-                                MPI_Datatype type, int code)
+static inline void co_route_end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm,
+                                ptrdiff_t count, MPI_Datatype type, int code)
 {
     if (__builtin_expect(ticket->began_ns != 0, 0)) {
         co_route_count(ticket, reason, comm, count, type, code);

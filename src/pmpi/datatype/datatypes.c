@@ -46,11 +46,38 @@ static bool is_predefined(int combiner)
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
+#ifdef CO_HAS_LARGE_COUNTS
+
+// The plain function does not tell of counts that are no int, and what it tells of such a type is not how it was made.
+bool co_datatype_envelope(MPI_Datatype type, int *integers, int *addresses, int *types, int *combiner)
+{
+    MPI_Count integer_count, address_count, large_count, type_count;
+    *combiner = MPI_COMBINER_NAMED;
+    if (co_next.Type_get_envelope_c(type, &integer_count, &address_count, &large_count, &type_count, combiner) !=
+        MPI_SUCCESS) {
+        return false;
+    }
+    *integers = (int)integer_count;
+    *addresses = (int)address_count;
+    *types = (int)type_count;
+    return large_count == 0;
+}
+
+#else
+
+bool co_datatype_envelope(MPI_Datatype type, int *integers, int *addresses, int *types, int *combiner)
+{
+    *combiner = MPI_COMBINER_NAMED;
+    return co_next.Type_get_envelope(type, integers, addresses, types, combiner) == MPI_SUCCESS;
+}
+
+#endif
+
 void co_datatype_give_back(MPI_Datatype inner)
 {
     int counts[3], combiner;
-    if (co_next.Type_get_envelope(inner, &counts[0], &counts[1], &counts[2], &combiner) == MPI_SUCCESS &&
-        !is_predefined(combiner)) {
+    co_datatype_envelope(inner, &counts[0], &counts[1], &counts[2], &combiner);
+    if (!is_predefined(combiner)) {
         co_next.Type_free(&inner);
     }
 }
@@ -76,7 +103,7 @@ static bool is_built_of_runs(MPI_Datatype type)
     int integers, addresses, types, combiner;
     struct co_datatype facts;
     if (!measure(type, &facts) || !facts.is_contiguous ||
-        co_next.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) {
+        !co_datatype_envelope(type, &integers, &addresses, &types, &combiner)) {
         return false;
     }
     if (combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_CONTIGUOUS) {

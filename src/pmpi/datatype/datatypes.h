@@ -51,6 +51,10 @@ static inline const struct co_datatype *co_datatype_predefined(MPI_Datatype type
 // For those. False: null, or native cannot say; then native must raise the error.
 bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts);
 
+// How it was made, and how many integers, addresses and types MPI_Type_get_contents has of it. False: native cannot
+// say, or there are counts among them that are no int; the combiner is told all the same, or MPI_COMBINER_NAMED.
+bool co_datatype_envelope(MPI_Datatype type, int *integers, int *addresses, int *types, int *combiner);
+
 // A handle that native has told as a part of another type (MPI_Type_get_contents): of a derived type it is ours to
 // free.
 void co_datatype_give_back(MPI_Datatype inner);

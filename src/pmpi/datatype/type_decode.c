@@ -229,8 +229,8 @@ static struct co_type_node *decode(struct co_type_shape *shape, MPI_Datatype typ
         return predefined->is_contiguous ? make_run(shape, predefined->bytes) : NULL; // a pair with a hole
     }
     if (depth == DEPTH_MOST ||
-        co_next.Type_get_envelope(type, &contents.integer_count, &contents.address_count, &contents.type_count,
-                                  &contents.combiner) != MPI_SUCCESS ||
+        !co_datatype_envelope(type, &contents.integer_count, &contents.address_count, &contents.type_count,
+                              &contents.combiner) ||
         contents.combiner == MPI_COMBINER_NAMED ||
         (size_t)contents.integer_count > 3 * (shape->blocks_most + BLOCKS_LEAST)) {
         return NULL;

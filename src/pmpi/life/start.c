@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/launched_rank.h"
 #include "base/live_counters.h"
 #include "base/log.h"
 #include "base/preload.h"
@@ -47,10 +48,17 @@ static const char *told_by_launcher(const char *variable)
     return variable == NULL ? NULL : co_environment(variable);
 }
 
-static bool has_programs(void)
+// By the launcher's own variable, or by the marks, once they are there. 0: nobody tells, or it does not matter.
+static int count_programs(void)
 {
     const char *programs = told_by_launcher(co_next.family->programs);
-    return programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD);
+    if (co_setting_number(CO_SET_MPMD)) {
+        return 0;
+    }
+    if (programs != NULL) {
+        return atoi(programs);
+    }
+    return is_announced && CO_MARKS.programs != NULL ? CO_MARKS.programs(co_process.size) : 0;
 }
 
 // Who revokes a communicator wants every call on it to end, also those of castoff's, which does not hear of that.
@@ -62,7 +70,7 @@ static bool tolerates_faults(void)
 
 static bool is_left_to_native(void)
 {
-    return has_programs() || tolerates_faults();
+    return count_programs() > 1 || tolerates_faults();
 }
 
 // Messages that the family keeps.
@@ -148,9 +156,10 @@ static bool may_exchange(void)
                               "that are revoked");
         return false;
     }
-    if (has_programs()) {
-        tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
-                    told_by_launcher(co_next.family->programs));
+    int programs = count_programs();
+    if (programs > 1) {
+        tell_native(is_first, "it has %d programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
+                    programs);
         return false;
     }
     if (!is_announced) {
@@ -357,22 +366,14 @@ static void start_job(void)
     }
 }
 
-// Another family of MPI: not even its MPI_COMM_WORLD is known.
-static int rank_by_launcher(void)
-{
-    const char *rank = co_environment("OMPI_COMM_WORLD_RANK");
-    rank = rank != NULL ? rank : co_environment("PMI_RANK");
-    return rank != NULL ? atoi(rank) : 0;
-}
-
 static void finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
     if (init_code != MPI_SUCCESS) {
         return;
     }
-    if (mismatch != NULL) {
-        co_process.rank = rank_by_launcher();
+    if (mismatch != NULL) { // not even its MPI_COMM_WORLD is known
+        co_process.rank = co_launched_rank() < 0 ? 0 : co_launched_rank();
     } else {
         co_next.Comm_rank(co_next.comm_world, &co_process.rank);
         co_next.Comm_size(co_next.comm_world, &co_process.size);

@@ -47,7 +47,7 @@ struct co_communicator *co_communicators_find_slowly(MPI_Comm comm, unsigned gen
     return comm == COMM ? &communicator : NULL;
 }
 
-bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
+bool co_route_program_type(ptrdiff_t count, MPI_Datatype type, bool sends, struct co_datatype *facts)
 {
     (void)sends;
     *facts = type == GAPS ? gaps : row;
