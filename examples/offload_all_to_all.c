@@ -119,7 +119,8 @@ int main(int argc, char **argv)
     all.bytes = argc > 1 ? strtoull(argv[1], NULL, 0) : 1 << 16;
     MPI_Comm_rank(MPI_COMM_WORLD, &all.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &all.size);
-    struct castoff_offload_job job = {.rank = all.rank, .size = all.size, .allgather = gather};
+    struct castoff_offload_job job = {
+        .struct_bytes = sizeof job, .rank = all.rank, .size = all.size, .allgather = gather};
     must(castoff_offload_open(&all.world, &job), "open");
     all.out = malloc((size_t)all.size * all.bytes + 1);
     all.in = malloc((size_t)all.size * all.bytes + 1);

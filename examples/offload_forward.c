@@ -57,7 +57,7 @@ static size_t right_bytes(const unsigned char *memory, size_t bytes)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    struct castoff_offload_job job = {.allgather = gather};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job, .allgather = gather};
     struct castoff_offload_world *world;
     size_t bytes = argc > 1 ? strtoull(argv[1], NULL, 0) : 1 << 20;
 

@@ -65,7 +65,7 @@ static double exchange(struct castoff_offload_world *world, unsigned char *memor
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    struct castoff_offload_job job = {.allgather = gather};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job, .allgather = gather};
     struct castoff_offload_world *world;
     size_t most = argc > 1 ? strtoull(argv[1], NULL, 0) : 1 << 20;
     int calls = argc > 2 ? atoi(argv[2]) : 10;

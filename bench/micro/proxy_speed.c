@@ -71,7 +71,8 @@ static int gather(void *arg, const void *mine, void *all, size_t bytes)
 static struct castoff_offload_world *world_open(void)
 {
     struct castoff_offload_world *world = NULL;
-    struct castoff_offload_job job = {.rank = rank, .size = RANKS, .allgather = gather, .command = command};
+    struct castoff_offload_job job = {
+        .struct_bytes = sizeof job, .rank = rank, .size = RANKS, .allgather = gather, .command = command};
     must(castoff_offload_open(&world, &job) == 0, "open");
     return world;
 }

@@ -16,7 +16,7 @@
 #include "base/plain_text.h"
 #include "base/settings.h"
 
-enum { LINE_MAX_BYTES = 1024, HOST_MAX_BYTES = 64, PATH_MAX_BYTES = 1024 };
+enum { LINE_MAX_BYTES = 1024, HOST_MAX_BYTES = 65, PATH_MAX_BYTES = 1024 };
 
 static const char *const subsys_names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm", "verbs", "p2p"};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};

@@ -10,7 +10,6 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/atomics.h"
+#include "base/own_thread.h"
 
 #define EVENTS (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE)
 #define MESSAGES 16
@@ -118,17 +118,6 @@ static int open_kernel(void)
     return fd >= 0 ? fd : -errno;
 }
 
-// Signals are for the program's own threads.
-static int start_thread(struct co_memory_watch *watch)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&watch->thread, NULL, hear, watch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -error;
-}
-
 int co_memory_watch_open(struct co_memory_watch **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -143,7 +132,7 @@ int co_memory_watch_open(struct co_memory_watch **out)
     pthread_once(&once, hear_of_forks);
     watch->end_fd = eventfd(0, EFD_CLOEXEC);
     watch->kernel_fd = watch->end_fd < 0 ? -errno : open_kernel();
-    int error = watch->kernel_fd < 0 ? watch->kernel_fd : start_thread(watch);
+    int error = watch->kernel_fd < 0 ? watch->kernel_fd : -co_own_thread_start(&watch->thread, hear, watch);
     if (error == 0) {
         *out = watch;
         return 0;

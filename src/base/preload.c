@@ -14,18 +14,39 @@ static size_t folder_bytes(const char *path, size_t bytes)
     return bytes;
 }
 
+static const char separators[] = " :";
+
+// Of the word at `at`, of so many bytes.
+static bool is_named(const char *at, size_t bytes, const char *library)
+{
+    size_t wanted = strlen(library), skipped = strchr(library, '/') != NULL ? 0 : folder_bytes(at, bytes);
+    return bytes - skipped == wanted && memcmp(at + skipped, library, wanted) == 0;
+}
+
 bool co_preload_names(const char *preloads, const char *library)
 {
-    static const char separators[] = " :";
-    size_t wanted = strlen(library);
-    bool is_path = strchr(library, '/') != NULL;
     for (const char *at = preloads; at != NULL && *at != '\0';) {
-        size_t bytes = strcspn(at, separators), skipped = is_path ? 0 : folder_bytes(at, bytes);
-        if (bytes - skipped == wanted && memcmp(at + skipped, library, wanted) == 0) {
+        size_t bytes = strcspn(at, separators);
+        if (is_named(at, bytes, library)) {
             return true;
         }
         at += bytes;
         at += strspn(at, separators);
     }
     return false;
+}
+
+bool co_preload_leave_out(char *preloads, const char *library)
+{
+    bool found = false;
+    for (char *at = preloads; *at != '\0';) {
+        size_t bytes = strcspn(at, separators), whole = bytes + strspn(at + bytes, separators);
+        if (is_named(at, bytes, library)) {
+            memmove(at, at + whole, strlen(at + whole) + 1);
+            found = true;
+        } else {
+            at += whole;
+        }
+    }
+    return found;
 }

@@ -10,4 +10,7 @@
 // has a slash, else a file of that name in whatever folder. NULL: an empty list.
 bool co_preload_names(const char *preloads, const char *library);
 
+// Takes it out of such a list, in place. Whether it was there.
+bool co_preload_leave_out(char *preloads, const char *library);
+
 #endif

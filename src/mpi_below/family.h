@@ -24,9 +24,12 @@ struct co_mpi_family {
     // Whether castoff serves messages from rank to rank; else they are left to it whatever the settings say.
     bool has_messages;
     // Variables by which its launcher tells ranks things. NULL: it does not.
-    const char *fault_tolerance; // faults are to be tolerated
+    const char *fault_tolerance; // faults are to be tolerated, as its command line says
     const char *programs;        // how many programs the job has
     const char *job;             // its name
+    // A variable (bool) of the library that says the same once MPI_Init is over, where a file has it, too. NULL, or not
+    // there: they are not.
+    const char *tolerates_faults;
 };
 
 // Of a build.

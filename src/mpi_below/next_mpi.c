@@ -152,3 +152,10 @@ const char *co_next_mpi_mismatch(void)
     }
     return NULL;
 }
+
+bool co_next_mpi_tolerates_faults(void)
+{
+    const char *name = co_next.family->tolerates_faults;
+    const bool *value = name == NULL ? NULL : co_next.find_data(name);
+    return value != NULL && *value;
+}

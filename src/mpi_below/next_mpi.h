@@ -212,6 +212,9 @@ void *co_next_mpi_find(const char *symbol);
 // NULL when castoff serves the library underneath, else what is wrong with it. Callable before MPI_Init.
 const char *co_next_mpi_mismatch(void);
 
+// Of a library that castoff serves, once its MPI_Init is over: whether it tolerates faults, whoever has asked for that.
+bool co_next_mpi_tolerates_faults(void);
+
 // Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.
 #define CO_EXPORT_AS(name, strong) extern __typeof__(strong) name __attribute__((visibility("default"), alias(#strong)))
 #define CO_EXPORT(name) CO_EXPORT_AS(MPI_##name, PMPI_##name)

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define COMMON .find = find, .has_messages = true, .programs = "OMPI_NUM_APP_CTX", .job = "PMIX_NAMESPACE"
+#define COMMON                                                                                                         \
+    .find = find, .has_messages = true, .programs = "OMPI_NUM_APP_CTX", .job = "PMIX_NAMESPACE",                       \
+    .tolerates_faults = "ompi_ftmpi_enabled"
 
 static const char *const type_names[] = {"char",
                                          "signed_char",

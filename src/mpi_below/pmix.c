@@ -192,9 +192,9 @@ static int first(int world_size, bool marked)
     return -1;
 }
 
-const struct co_marks co_marks_pmix = {.announce = announce,
-                                       .settle = settle,
-                                       .first = first,
-                                       .complaint =
-                                           "its launcher does not offer PMIx, so nobody can tell whether all ranks are "
-                                           "preloaded; start it by mpirun or srun --mpi=pmix"};
+const struct co_marks co_marks_pmix = {
+    .announce = announce,
+    .settle = settle,
+    .first = first,
+    .complaint = "its launcher does not offer PMIx, or there is no libpmix.so.2, so nobody can "
+                 "tell whether all ranks are preloaded; start it by mpirun or srun --mpi=pmix"};

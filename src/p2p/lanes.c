@@ -6,12 +6,12 @@
 #include "p2p/lanes.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/own_thread.h"
 
 #define LOOK_NS (50 * CO_NS_PER_US) // for the next batch, before a thread sleeps
 #define SPINS 64                    // between looks at the clock, and of a lane before it yields
@@ -137,11 +137,8 @@ unsigned co_lanes_count(const struct co_lanes *lanes)
 // Without them the caller runs all lanes.
 static void lanes_start_threads(struct co_lanes *lanes)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (lanes->threads_begun < lanes->threads_wanted) {
-        int error = pthread_create(&lanes->threads[lanes->threads_begun], NULL, lane_work, lanes);
+        int error = co_own_thread_start(&lanes->threads[lanes->threads_begun], lane_work, lanes);
         if (error != 0) {
             co_log(CO_LOG_WARN, CO_SUBSYS_P2P, "%u threads for lanes of the matcher, not %u (error %d)",
                    lanes->threads_begun, lanes->threads_wanted, error);
@@ -150,7 +147,6 @@ static void lanes_start_threads(struct co_lanes *lanes)
         }
         lanes->threads_begun++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void lanes_wake(struct co_lanes *lanes)

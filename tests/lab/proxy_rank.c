@@ -146,8 +146,10 @@ int main(int argc, char **argv)
     host = argv[4];
     ended = atoi(argv[5]);
     moment = argv[6];
-    int error =
-        castoff_offload_open(&world, &(struct castoff_offload_job){.rank = rank, .size = size, .allgather = gather});
+    int error = castoff_offload_open(
+        &world,
+        &(struct castoff_offload_job){
+            .struct_bytes = sizeof(struct castoff_offload_job), .rank = rank, .size = size, .allgather = gather});
     if (strcmp(moment, "start") == 0) {
         must(error < 0 && why_names_a_host(), "the error names the host");
         printf("rank %d: %s\n", rank, castoff_offload_why());

@@ -107,6 +107,17 @@ if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
 else
     skip "static program" "no static libc"
 fi
+# The linker of another C library would end it, for want of functions that castoff takes from this one's.
+if ${CC:-cc} -Wl,--dynamic-linker,/lib/ld-musl-x86_64.so.1 -o "$work/musl" "$work/static.c" 2>/dev/null; then
+    run "$castoff" run -n -- "$work/musl"
+    ok "program of musl: one clear line" err_has 'is built for another C library than castoff (musl)'
+    ok "program of musl: nothing is preloaded" out_has "^$work/musl\$"
+    # shellcheck disable=SC2016
+    run "$castoff" run -- "$castoff" run -v -- "$work/musl"
+    ok "program of musl in a run inside a run: not by the outer one" [ "$(grep -c LD_PRELOAD= "$work/err")" -eq 0 ]
+else
+    skip "program of musl" "no linker for it"
+fi
 if [ "$(id -u)" -eq 0 ]; then
     cp /bin/true "$work/setuid" && chown 65534 "$work/setuid" && chmod 4755 "$work/setuid"
     run "$castoff" run -- "$work/setuid"
@@ -118,6 +129,45 @@ fi
 printf '#!/bin/sh\nexit 9\n' >"$work/script" && chmod +x "$work/script"
 run "$castoff" run -- "$work/script"
 ok "script" status_is 9
+
+# A program of MPICH is one that needs its library by this name.
+mkdir "$work/mpich"
+echo 'int mpich_of_test;' >"$work/mpich/library.c"
+cat >"$work/mpich/program.c" <<'TEXT'
+#include <stdio.h>
+#include <stdlib.h>
+extern int mpich_of_test;
+int main(void)
+{
+    const char *preloads = getenv("LD_PRELOAD");
+    return printf("LD_PRELOAD=%s %d\n", preloads ? preloads : "(none)", mpich_of_test) < 0;
+}
+TEXT
+${CC:-cc} -shared -fPIC -Wl,-soname,libmpich.so.12 -o "$work/mpich/libmpich.so.12" "$work/mpich/library.c" &&
+    ${CC:-cc} -o "$work/mpich/program" "$work/mpich/program.c" "$work/mpich/libmpich.so.12" -Wl,-rpath,"$work/mpich" || exit 1
+run "$castoff" run -- "$work/mpich/program"
+ok "a program of MPICH, whose library is not here: said" err_has 'is linked with MPICH.*it runs without castoff'
+ok "and nothing is preloaded" out_has '^LD_PRELOAD=(none) 0$'
+run "$castoff" run -- "$castoff" run -- "$work/mpich/program"
+ok "in a run inside a run, too" out_has '^LD_PRELOAD=(none) 0$'
+run "$castoff" run --off -- "$work/mpich/program"
+ok "what is switched off is not missed" err_is_empty
+ok "and runs" out_has '^LD_PRELOAD=(none) 0$'
+CASTOFF_ENABLE=off run "$castoff" run -- "$work/mpich/program"
+ok "nor by the setting" err_is_empty
+CASTOFF_ENABLE=perhaps run "$castoff" run -- "$work/mpich/program"
+ok "a setting that is none switches nothing off" err_has 'is linked with MPICH'
+cp "$work/bin/libcastoff.so" "$work/bin/libcastoff-mpich.so"
+run "$castoff" run -- "$work/mpich/program"
+ok "a program of MPICH gets the library for it" out_has "^LD_PRELOAD=$work/bin/libcastoff-mpich.so 0\$"
+cp "$work/bin/libcastoff.so" "$work/bin/libcastoff-record.so"
+run "$castoff" run --record trace -- "$castoff" run -- "$work/mpich/program"
+ok "and in a run inside a run no other" out_has "^LD_PRELOAD=$work/bin/libcastoff-mpich.so 0\$"
+ok "which records nothing: said" err_has 'calls of MPICH are not recorded'
+rm "$work/bin/libcastoff-record.so"
+LD_PRELOAD=$work/bin/libcastoff-mpich.so run "$castoff" run -- env
+ok "other programs do not keep it" out_has "^LD_PRELOAD=$work/bin/libcastoff.so\$"
+rm "$work/bin/libcastoff-mpich.so"
 
 mv "$work/bin/libcastoff.so" "$work/bin/away.so"
 run "$castoff" run -- true

@@ -96,6 +96,26 @@ job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"
 ok "report: JSON has no digits below a nanosecond" [ "$(grep -Ec '": [0-9]+\.[0-9]{4,}' "$work/report.json")" -eq 0 ]
+# As in an MPI library that has been told by a file.
+echo '_Bool ompi_ftmpi_enabled = TOLERATES;' >"$work/faults.c"
+for tolerates in 1 0; do
+    ${CC:-cc} -shared -fPIC -DTOLERATES=$tolerates -o "$work/faults.so" "$work/faults.c" || exit 1
+    run env CASTOFF_LOG=info "$castoff" mpirun -x LD_PRELOAD="$work/faults.so" -n 2 "$build/bench/demo_app" 1 1
+    ok "faults that the library tolerates ($tolerates): the job runs" status_is 0
+    ok "faults that the library tolerates ($tolerates): off" \
+        [ "$(grep -c 'castoff is off for this job.*it is to tolerate faults' "$work/err")" -eq $tolerates ]
+done
+# A rank that cannot make the group of its node's ranks must not be waited for by those who can.
+if ${MPICC:-mpicc} -shared -fPIC -o "$work/no_group.so" "$top/tests/tools/no_group.c"; then
+    run env CASTOFF_LOG=info CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo NO_GROUP_RANK=1 \
+        "$castoff" mpirun -x LD_PRELOAD="$work/no_group.so" --oversubscribe -n 4 "$build/bench/demo_app" 1 1
+    ok "no group of a node on one rank: the job runs" status_is 0
+    ok "no group of a node on one rank: it was asked for" said_once '^no group for rank 1$'
+    ok "no group of a node on one rank: served all the same" \
+        said_once 'info: castoff serves this job on Open MPI [0-9.]*: 4 ranks, nodes: 2$'
+else
+    skip "no group of a node on one rank" "mpicc cannot make a library"
+fi
 ranks=2
 # In a user namespace Open MPI takes us for root, whose folder in /tmp is real root's, if real root has run a job.
 without_shm() { # NAME=VALUE...: a job of $ranks ranks where nothing can be made in /dev/shm

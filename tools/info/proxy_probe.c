@@ -24,7 +24,8 @@ void co_proxy_probe(struct co_transport_state *state)
     char path[PATH_MAX];
     const char *name = co_places_self(path) == 0 ? strrchr(path, '/') : NULL;
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.size = 1, .allgather = alone_gather, .command = path};
+    struct castoff_offload_job job = {
+        .struct_bytes = sizeof job, .size = 1, .allgather = alone_gather, .command = path};
 
     // Another program with these parts in it, a unit test, would start itself for a proxy, which does so again.
     if (name == NULL || strcmp(name, "/castoff") != 0) {

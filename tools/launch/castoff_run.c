@@ -38,6 +38,7 @@ static const struct option long_options[] = {
 struct plan {
     const char *folders; // where to look for the program, NULL: PATH
     bool verbose, dry;
+    bool preloads; // something of castoff's
     char preload[3 * PATH_MAX];
 };
 
@@ -139,16 +140,30 @@ static bool is_first_of_job(void)
     return co_launched_rank() <= 0;
 }
 
-// Ours first, so that we see calls before they reach libmpi; what was there stays behind us. What records them stands
-// before all: it is to see the program's calls and none of ours.
-static int make_preload(struct plan *plan, bool is_mpich)
+// What is preloaded already, but for what is castoff's and not for this program: a run inside a run knows that, and the
+// outer one only this command.
+static int read_preload(struct plan *plan, bool is_open_mpi, bool is_mpich)
 {
-    char library[PATH_MAX];
     const char *before = co_environment("LD_PRELOAD");
     if (before && snprintf(plan->preload, sizeof plan->preload, "%s", before) >= (int)sizeof plan->preload) {
         co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
         return TOOL_FAILED;
     }
+    if (!is_open_mpi) {
+        co_preload_leave_out(plan->preload, "libcastoff.so");
+        co_preload_leave_out(plan->preload, "libcastoff-record.so");
+    }
+    if (!is_mpich) {
+        co_preload_leave_out(plan->preload, CO_FAMILY_LIBRARY_MPICH);
+    }
+    return TOOL_OK;
+}
+
+// Ours first, so that we see calls before they reach libmpi; what was there stays behind us. What records them stands
+// before all: it is to see the program's calls and none of ours.
+static int make_preload(struct plan *plan, bool is_mpich)
+{
+    char library[PATH_MAX];
     if ((is_mpich ? co_places_preload(library, CO_FAMILY_LIBRARY_MPICH) : co_places_library(library))) {
         co_command_complain(&co_command_run, "libcastoff.so is neither beside the castoff command nor in ../lib; "
                                              "build it with make or install it again");
@@ -208,7 +223,7 @@ static void show_word(FILE *stream, const char *word)
     fputc('\'', stream);
 }
 
-static void show(const struct plan *plan, FILE *stream, char **argv, bool preloads)
+static void show(const struct plan *plan, FILE *stream, char **argv)
 {
     for (int id = 0; id < CO_SETTING_COUNT; id++) {
         const char *name = co_setting_row((enum co_setting_id)id)->name;
@@ -219,7 +234,7 @@ static void show(const struct plan *plan, FILE *stream, char **argv, bool preloa
             fputc(' ', stream);
         }
     }
-    if (preloads) {
+    if (plan->preloads) {
         fputs("LD_PRELOAD=", stream);
         show_word(stream, plan->preload);
         fputc(' ', stream);
@@ -243,6 +258,26 @@ static const char *find_obstacle(const char *path, bool is_mpich)
     return obstacle;
 }
 
+// By --off or the environment: nobody misses what he has switched off.
+static bool is_wanted(void)
+{
+    const char *value = co_environment("CASTOFF_ENABLE");
+    int64_t is_on = 1;
+    return !value || co_setting_parse(co_setting_row(CO_SET_ENABLE), value, &is_on) != 0 || is_on != 0;
+}
+
+static int preload(struct plan *plan, const char *name, const char *path)
+{
+    bool is_mpich = co_family_links_mpich(path);
+    const char *obstacle = find_obstacle(path, is_mpich);
+    int status = read_preload(plan, !obstacle && !is_mpich, !obstacle && is_mpich);
+    plan->preloads = !obstacle;
+    if (obstacle && is_wanted() && is_first_of_job()) {
+        co_command_complain(&co_command_run, "%s %s; it runs without castoff", name, obstacle);
+    }
+    return status || obstacle ? status : make_preload(plan, is_mpich);
+}
+
 static int become(struct plan *plan, char **argv)
 {
     char path[PATH_MAX];
@@ -253,25 +288,20 @@ static int become(struct plan *plan, char **argv)
                             failed == -ENOENT && !strchr(argv[0], '/') ? "not found on PATH" : strerror(-failed));
         return failed == -EACCES || failed == -EISDIR ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
     }
-    bool is_mpich = co_family_links_mpich(path);
-    const char *obstacle = find_obstacle(path, is_mpich);
-    if (obstacle && is_first_of_job()) {
-        co_command_complain(&co_command_run, "%s %s; it runs without castoff", argv[0], obstacle);
-    }
-    if (!obstacle) {
-        int status = make_preload(plan, is_mpich);
-        if (status) {
-            return status;
-        }
+    int status = preload(plan, argv[0], path);
+    if (status) {
+        return status;
     }
     if (plan->dry || plan->verbose) {
-        show(plan, plan->dry ? stdout : stderr, argv, !obstacle);
+        show(plan, plan->dry ? stdout : stderr, argv);
     }
     if (plan->dry) {
         return TOOL_OK;
     }
-    if (!obstacle) {
+    if (plan->preload[0] != '\0') {
         setenv("LD_PRELOAD", plan->preload, 1);
+    } else {
+        unsetenv("LD_PRELOAD");
     }
     execv(path, argv);
     co_command_complain(&co_command_run, "cannot execute '%s': %s", path, strerror(errno));

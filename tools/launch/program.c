@@ -57,19 +57,29 @@ int co_program_find(char path[PATH_MAX], const char *name, const char *folders)
     return result;
 }
 
-static bool has_interpreter(int fd, const ElfW(Ehdr) * header)
+static enum co_program_kind look_at_interpreter(int fd, const ElfW(Phdr) * segment)
+{
+    char path[PATH_MAX] = "";
+    size_t bytes = segment->p_filesz < sizeof path ? segment->p_filesz : sizeof path - 1;
+    ssize_t got = pread(fd, path, bytes, (off_t)segment->p_offset);
+    path[got > 0 ? got : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    return slash && strncmp(slash, "/ld-musl-", 9) == 0 ? CO_PROGRAM_MUSL : CO_PROGRAM_REACHED;
+}
+
+static enum co_program_kind look_for_interpreter(int fd, const ElfW(Ehdr) * header)
 {
     for (int i = 0; i < header->e_phnum; i++) {
         ElfW(Phdr) segment;
         off_t at = (off_t)(header->e_phoff + (size_t)i * header->e_phentsize);
         if (pread(fd, &segment, sizeof segment, at) != (ssize_t)sizeof segment) {
-            return true; // unreadable: let the kernel judge
+            return CO_PROGRAM_REACHED; // unreadable: let the kernel judge
         }
         if (segment.p_type == PT_INTERP) {
-            return true;
+            return look_at_interpreter(fd, &segment);
         }
     }
-    return false;
+    return CO_PROGRAM_STATIC;
 }
 
 static int own_machine(void)
@@ -97,7 +107,7 @@ static enum co_program_kind look_inside(int fd)
     if (header.e_ident[EI_CLASS] != OWN_CLASS || got < (ssize_t)sizeof header || header.e_machine != own_machine()) {
         return CO_PROGRAM_FOREIGN;
     }
-    return has_interpreter(fd, &header) ? CO_PROGRAM_REACHED : CO_PROGRAM_STATIC;
+    return look_for_interpreter(fd, &header);
 }
 
 static bool gains_rights(const char *path)
@@ -132,6 +142,8 @@ const char *co_program_kind_text(enum co_program_kind kind)
     switch (kind) {
     case CO_PROGRAM_STATIC:
         return "is statically linked, so nothing can be preloaded into it";
+    case CO_PROGRAM_MUSL:
+        return "is built for another C library than castoff (musl), which does not start programs with castoff in them";
     case CO_PROGRAM_FOREIGN:
         return "is built for another processor or word size than castoff";
     case CO_PROGRAM_SETUID:

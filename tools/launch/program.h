@@ -9,6 +9,7 @@
 enum co_program_kind {
     CO_PROGRAM_REACHED, // dynamically linked for this processor, or a script
     CO_PROGRAM_STATIC,  // no interpreter: nothing is preloaded
+    CO_PROGRAM_MUSL,    // of another C library, whose linker ends a program into which it cannot preload
     CO_PROGRAM_FOREIGN, // other word size or processor
     CO_PROGRAM_SETUID,  // set-user-ID, set-group-ID or capabilities: the linker ignores LD_PRELOAD
 };

@@ -6,10 +6,10 @@
 #include "engine/collective/onesided_thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/own_thread.h"
 #include "engine/collective/onesided_collective.h"
 #include "engine/engine.h"
 
@@ -79,18 +79,13 @@ static void *work(void *arg)
 
 int co_onesided_thread_open(struct co_onesided_thread *transfer, const struct co_onesided_collective *onesided)
 {
-    sigset_t all, before;
     transfer->onesided = onesided;
     transfer->must_end = false;
     enter(transfer, "beginning");
     if (sem_init(&transfer->ordered, 0, 0) != 0) {
         return -errno;
     }
-    // The program's signals are for its own threads.
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&transfer->thread, NULL, work, transfer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = co_own_thread_start(&transfer->thread, work, transfer);
     if (error != 0) {
         sem_destroy(&transfer->ordered);
     }

@@ -6,13 +6,13 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/own_thread.h"
 #include "base/poll.h"
 
 #define NOTICE_LATE_NS (4 * CO_NS_PER_MS) // no notice waits longer for a timer
@@ -61,15 +61,11 @@ static void *work(void *arg)
 
 int co_worker_start(struct co_worker *worker)
 {
-    sigset_t all, before;
     if (!co_trylock_take(&worker->starts)) {
         return 0; // another thread is at it
     }
     if (co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: under the lock
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        int error = pthread_create(&worker->thread, NULL, work, worker);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        int error = co_own_thread_start(&worker->thread, work, worker);
         if (error != 0) {
             co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "a worker thread cannot be had (error %d)", error);
         }

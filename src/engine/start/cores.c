@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cores against ranks, node by node: decides whether waiting calls spin or yield and whether worker threads have
-// somewhere to run. Launchers bind ranks to cores, so a node's cores are those of all its ranks together. Start-up
-// only; every rank comes to the same answer.
+// somewhere to run. Launchers bind ranks to cores, so a node's cores are those of all its ranks together. Containers
+// have all cores of their host, but may use no more than some of its time: who spins there is stopped for the rest of a
+// period, so that counts as fewer cores. Start-up only; every rank comes to the same answer.
 #define _GNU_SOURCE
 #include "engine/start/cores.h"
 
@@ -11,6 +12,7 @@
 
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "engine/start/cpu_quota.h"
 #include "engine/start/job_facts.h"
 
 enum { PROGRESS_AUTO, PROGRESS_CALLER, PROGRESS_THREADS }; // positions in the setting's choices
@@ -45,6 +47,10 @@ void co_cores_tell(struct co_first_words *mine)
     }
     _Static_assert(sizeof(cores) == sizeof(mine->cores), "a mask fits the words");
     memcpy(mine->cores, &cores, sizeof(cores));
+    struct co_cores_quota quota;
+    co_cores_quota_read(&quota, "");
+    mine->quota_group = quota.group;
+    mine->quota_hundredths = quota.hundredths;
 }
 
 static int count(const struct co_first_words *words)
@@ -52,6 +58,31 @@ static int count(const struct co_first_words *words)
     cpu_set_t cores;
     memcpy(&cores, words->cores, sizeof(cores));
     return CPU_COUNT(&cores);
+}
+
+// The words of a node's first rank get the limits of all of its ranks together, or none. Ranks that share one come one
+// behind the other, as launchers place them; where they do not it is counted again, and less is saved.
+static void add_quotas(struct co_first_words *words, int size)
+{
+    for (int rank = 0; rank < size; rank++) {
+        struct co_first_words *own = &words[rank], *node = &words[own->node_first];
+        if (own->quota_hundredths == 0) {
+            node->quota_hundredths = 0;
+        } else if (node->quota_hundredths > 0 && own->quota_group != node->quota_group) {
+            node->quota_hundredths += own->quota_hundredths;
+            node->quota_group = own->quota_group;
+        }
+    }
+}
+
+// Of a node, by the words of its first rank.
+static int count_usable(const struct co_first_words *node)
+{
+    int cores = count(node), whole = (int)(node->quota_hundredths / 100);
+    if (node->quota_hundredths == 0 || whole >= cores) {
+        return cores;
+    }
+    return whole > 0 ? whole : 1;
 }
 
 void co_cores_conclude(struct co_engine *engine, struct co_first_words *words)
@@ -67,14 +98,15 @@ void co_cores_conclude(struct co_engine *engine, struct co_first_words *words)
             words[words[rank].node_first].cores[word] |= words[rank].cores[word];
         }
     }
+    add_quotas(words, size);
     for (int first = 0; first < size; first++) {
         if (words[first].node_first == first) {
-            int cores = count(&words[first]);
+            int cores = count_usable(&words[first]);
             engine->is_oversubscribed = engine->is_oversubscribed || words[first].node_size > cores;
             has_free_core = has_free_core && words[first].node_size < cores;
         }
     }
-    engine->cores = count(&words[engine->bootstrap.node_first]);
+    engine->cores = count_usable(&words[engine->bootstrap.node_first]);
     int64_t progress = co_setting_number(CO_SET_PROGRESS);
     engine->uses_threads = progress == PROGRESS_THREADS ||
                            (progress == PROGRESS_AUTO && (has_free_core || engine->bootstrap.needs_workers));

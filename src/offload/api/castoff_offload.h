@@ -17,7 +17,8 @@
 // not moved for CASTOFF_DEADLINE_S while it was waited for, or, of a call or a wait, another rank that it needs has
 // ended, or could not do its part.
 //
-//     castoff_offload_open(&world, &(struct castoff_offload_job){.rank = r, .size = n, .allgather = f, .arg = a});
+//     struct castoff_offload_job job = {.struct_bytes = sizeof job, .rank = r, .size = n, .allgather = f, .arg = a};
+//     castoff_offload_open(&world, &job);
 //     castoff_offload_receive(world, in, bytes, left, 0, &request);
 //     castoff_offload_send(world, out, bytes, right, 0, &other);
 //     compute();
@@ -40,8 +41,10 @@ struct castoff_offload_world;
 struct castoff_offload_request;
 struct castoff_offload_group;
 
+// Members that are not named are 0. Later versions may add some at its end, and take what a program of this one says.
 struct castoff_offload_job {
-    int rank, size; // this process, of so many
+    size_t struct_bytes; // sizeof(struct castoff_offload_job), as the program knows it
+    int rank, size;      // this process, of so many
     // Gathers `bytes` bytes of each rank, in the order of ranks, into `all` of each: collective. 0, or another number,
     // which castoff_offload_open returns, if it is negative, or -EIO. Called by castoff_offload_open alone.
     int (*allgather)(void *arg, const void *mine, void *all, size_t bytes);
@@ -60,9 +63,11 @@ struct castoff_offload_job {
 // Collective. Starts a proxy on each node, which is in no relation to this process: no child, no signal, no file. It
 // ends with the last of its ranks. -ENOTSUP: CASTOFF_PROXY=no. -EPERM: the kernel does not let a process of the same
 // user read and write this one's memory, and CASTOFF_PROXY_LEND=attach; else this process copies its messages itself,
-// and a line on standard error says so. -ENOENT: no castoff command. What one rank cannot do is an error of all.
-// Settings: CASTOFF_PROXY, CASTOFF_PROXIES, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING,
-// CASTOFF_UDP_INTERFACE, CASTOFF_AUTH, CASTOFF_DEADLINE_S.
+// and a line on standard error says so. -ENOENT: no castoff command. What one rank cannot do is an error of all. But
+// -EINVAL, where rank, size, key, allgather or struct_bytes cannot be, and -E2BIG, where the program says something
+// that only a later version of this library knows, are those of a rank alone. Settings: CASTOFF_PROXY, CASTOFF_PROXIES,
+// CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING, CASTOFF_UDP_INTERFACE, CASTOFF_AUTH,
+// CASTOFF_DEADLINE_S.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_open(struct castoff_offload_world **world,
                                                 const struct castoff_offload_job *job);
 // -EBUSY: a request or a call of a group has not been waited for, and all is as before. Groups are freed before; so no

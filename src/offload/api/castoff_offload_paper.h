@@ -46,8 +46,9 @@ static inline void castoff_offload_paper_progress(void *arg)
 
 static inline int Init_Offload(void)
 {
-    struct castoff_offload_job job = {0, 0,    castoff_offload_paper_gather,  NULL, NULL,
-                                      0, NULL, castoff_offload_paper_progress};
+    struct castoff_offload_job job = {
+        sizeof(struct castoff_offload_job), 0, 0, castoff_offload_paper_gather, NULL, NULL, 0, NULL,
+        castoff_offload_paper_progress};
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job.size);
     return castoff_offload_open(castoff_offload_paper_world(), &job);

@@ -360,16 +360,20 @@ static void log_open_once(int rank)
     pthread_mutex_unlock(&lock);
 }
 
-int castoff_offload_open(struct castoff_offload_world **out, const struct castoff_offload_job *job)
+int castoff_offload_open(struct castoff_offload_world **out, const struct castoff_offload_job *given)
 {
+    struct castoff_offload_job own, *job = &own;
     struct opening opening = {.job = job, .starter = -1, .proxy = -1};
-
+    int error = co_offload_given_read(job, given);
+    if (error != 0) {
+        return error;
+    }
     if (!job_is_good(job)) {
         return co_offload_fail(-EINVAL, "rank, size, allgather or key of the job cannot be");
     }
     co_settings_load();
     log_open_once(job->rank);
-    int error = world_open(&opening);
+    error = world_open(&opening);
     if (opening.facts != NULL) {
         explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key
     }

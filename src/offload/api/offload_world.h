@@ -21,6 +21,9 @@ struct castoff_offload_world {
     bool is_forked;                        // this process is a child of the one that opened it
 };
 
+// What a program has given, with all members that this version knows. 0, -EINVAL: struct_bytes cannot be, or -E2BIG.
+int co_offload_given_read(struct castoff_offload_job *job, const struct castoff_offload_job *given);
+
 // It is open from here on, until castoff_offload_close.
 void co_offload_world_join(struct castoff_offload_world *world);
 

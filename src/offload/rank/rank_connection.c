@@ -220,6 +220,14 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
     return 0;
 }
 
+// One that somebody has stopped would stay until he lets it go on, if he ever does, though its ranks have gone.
+static void proxy_continue(const struct co_rank_connection *connection)
+{
+    if (connection->proxy >= 0) {
+        (void)syscall(SYS_pidfd_send_signal, connection->proxy, SIGCONT, NULL, 0);
+    }
+}
+
 void co_rank_connection_close(struct co_rank_connection *connection)
 {
     for (int i = 0; i < BYE_TRIES && co_rank_connection_look(connection); i++) {
@@ -228,6 +236,7 @@ void co_rank_connection_close(struct co_rank_connection *connection)
         }
         (void)co_poll(NULL, 0, CROWD_NS);
     }
+    proxy_continue(connection);
     connection_release(connection);
 }
 

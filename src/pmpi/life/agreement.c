@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const char co_agreement_faults[] =
+    "it is to tolerate faults (mpirun --with-ft), and castoff does not hear of communicators that are revoked";
+
 static uint64_t digest_setting(enum co_setting_id id)
 {
     if (!co_setting_row(id)->agreed) {
@@ -48,7 +51,7 @@ static const char *first_difference(void)
 }
 
 // Words of which the least over the ranks counts: what all must have as it is, what one rank wants as its contrary.
-enum { HASH, HASH_CONTRARY, COUNTS_NOT, NAMES_NOT, HOST_MEMORY_ALONE, PARTS, MEMORY, PEERS, WORDS };
+enum { HASH, HASH_CONTRARY, COUNTS_NOT, NAMES_NOT, HOST_MEMORY_ALONE, FAULTS_NOT, PARTS, MEMORY, PEERS, WORDS };
 
 static void write_words(const struct co_agreement *mine, uint64_t *words)
 {
@@ -57,6 +60,7 @@ static void write_words(const struct co_agreement *mine, uint64_t *words)
     words[COUNTS_NOT] = !mine->counts;
     words[NAMES_NOT] = !mine->names_sites;
     words[HOST_MEMORY_ALONE] = !mine->takes_device_memory;
+    words[FAULTS_NOT] = !co_next_mpi_tolerates_faults();
     words[PARTS] = mine->has_parts;
     words[MEMORY] = mine->has_memory;
     words[PEERS] = mine->knows_peers;
@@ -80,6 +84,10 @@ int co_agreement_reach(struct co_agreement *agreement, char *why, size_t room)
         snprintf(why, room, "%s differs between the ranks; give all of them the same value (mpirun -x)",
                  first_difference());
         return -EINVAL;
+    }
+    if (!least[FAULTS_NOT]) {
+        snprintf(why, room, "%s", co_agreement_faults);
+        return -ENOTSUP;
     }
     return 0;
 }

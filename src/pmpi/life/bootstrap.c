@@ -61,6 +61,14 @@ static void release(MPI_Comm *comm)
     }
 }
 
+static void release_group(MPI_Group *group)
+{
+    if (*group != CO_NO_HANDLE) {
+        co_next.Group_free(group);
+        *group = CO_NO_HANDLE;
+    }
+}
+
 void co_bootstrap_close(void)
 {
     co_native_transfers_close();
@@ -71,10 +79,8 @@ void co_bootstrap_close(void)
     release(&co_process.self);
     co_next.quiet = CO_NO_HANDLE;
     release(&co_process.world);
-    if (co_process.world_group != CO_NO_HANDLE) {
-        co_next.Group_free(&co_process.world_group);
-        co_process.world_group = CO_NO_HANDLE;
-    }
+    release_group(&co_process.node_group);
+    release_group(&co_process.world_group);
 }
 
 static int exchange_allgather(void *arg, const void *mine, void *all, size_t bytes_each)
@@ -138,6 +144,20 @@ static int read_ranks(const char *text, int *ranks, int most)
     return count;
 }
 
+// Ranks of a node that is a part of the world make a communicator of this group, which nobody can who has no group: all
+// ranks hear of that before one of them begins. Where all share a node, or nobody does, there is nothing to make.
+static bool make_node_group(const struct co_node_ranks *node)
+{
+    if (node->size == 1 || node->size == co_process.size) {
+        return true;
+    }
+    int code = co_next.Group_incl(co_process.world_group, node->size, node->ranks, &co_process.node_group);
+    if (code != MPI_SUCCESS) {
+        co_process.node_group = CO_NO_HANDLE;
+    }
+    return code == MPI_SUCCESS;
+}
+
 bool co_bootstrap_find_peers(struct co_node_ranks *node, const char *peers)
 {
     int most = (int)co_setting_number(CO_SET_NODE_RANKS), place = 0;
@@ -155,24 +175,15 @@ bool co_bootstrap_find_peers(struct co_node_ranks *node, const char *peers)
     for (int i = 0; i < node->size; i++) {
         node->ranks[i] = node->ranks[first + i];
     }
-    return true;
+    return make_node_group(node);
 }
 
-// Of the ranks that are known to share the node. Nobody else hears of it, and nothing is made where all ranks do, or
-// none.
+// Of the ranks that are known to share the node. Nobody else hears of it.
 static int open_node(const struct co_node_ranks *node)
 {
-    MPI_Group group = CO_NO_HANDLE;
     co_process.node = node->size == co_process.size ? co_process.world : CO_NO_HANDLE;
-    if (node->size == 1 || co_process.node != CO_NO_HANDLE) {
-        return 0;
-    }
-    int error = to_errno(co_next.Group_incl(co_process.world_group, node->size, node->ranks, &group));
-    if (error == 0) {
-        error = duplicate(co_process.world, group, &co_process.node);
-        co_next.Group_free(&group);
-    }
-    return error;
+    return co_process.node_group == CO_NO_HANDLE ? 0
+                                                 : duplicate(co_process.world, co_process.node_group, &co_process.node);
 }
 
 static int cut_node(MPI_Comm *node, int most_ranks)

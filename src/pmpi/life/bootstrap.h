@@ -18,7 +18,8 @@ struct co_node_ranks {
     int *ranks; // room for all of the world, the caller's; where the launcher does not tell, only the first is known
 };
 
-// Local, by what the launcher has told, "0,1,5". False: it has not (NULL), or not of us.
+// Local, by what the launcher has told, "0,1,5". False: it has not (NULL), or not of us, or this rank can make no group
+// of them.
 bool co_bootstrap_find_peers(struct co_node_ranks *node, const char *peers);
 
 // Fills the engine's bootstrap; collective, and `is_known`, whether all ranks know their peers, is the same on all of

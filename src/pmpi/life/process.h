@@ -26,6 +26,7 @@ struct co_process {
     int rank, size;             // in MPI_COMM_WORLD
     MPI_Comm world, self, node; // private duplicates, errors returned; CO_NO_HANDLE: none
     MPI_Group world_group;
+    MPI_Group node_group; // CO_NO_HANDLE: none
     int node_count;
 };
 

@@ -152,8 +152,7 @@ static bool may_exchange(void)
 {
     bool is_first = co_process.rank == 0;
     if (tolerates_faults()) {
-        tell_native(is_first, "it is to tolerate faults (mpirun --with-ft), and castoff does not hear of communicators "
-                              "that are revoked");
+        tell_native(is_first, "%s", co_agreement_faults);
         return false;
     }
     int programs = count_programs();

@@ -94,15 +94,18 @@ static void put(const char *path, const char *text)
     }
 }
 
+// Some 40 KiB, which a program's stack need not have left.
+static struct co_report report;
+
 void co_report_write(bool has_started, const char *transports)
 {
-    struct co_report report = {.ranks = co_process.size,
-                               .nodes = co_process.node_count > 0 ? co_process.node_count : 1,
-                               .has_started = has_started,
-                               .transports = transports};
     if (!co_process.counts) {
         return;
     }
+    report.ranks = co_process.size;
+    report.nodes = co_process.node_count > 0 ? co_process.node_count : 1;
+    report.has_started = has_started;
+    report.transports = transports;
     gather(&report);
     if (co_process.rank == 0) {
         const char *path = co_setting_text(CO_SET_REPORT);

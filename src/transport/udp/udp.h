@@ -33,8 +33,8 @@ struct co_udp_config {
 };
 
 // Own addresses at which others may look for this host: those of the named interface, or of every one that could be
-// chosen. Network byte order; returns how many, at most `room`.
-#define CO_UDP_CANDIDATES_MAX 8
+// chosen, one of each network. Network byte order; returns how many, at most `room`.
+#define CO_UDP_CANDIDATES_MAX 16
 int co_udp_candidates(const char *interface, uint32_t *ips, int room);
 
 // How this host would get to an address of another one: not at all, or only to itself, since hosts may have equal

@@ -128,6 +128,22 @@ int co_udp_interface_choose(struct co_udp_interface *interface, const char *name
     return error;
 }
 
+static bool shares_network(const struct ifaddrs *entry, uint32_t ip)
+{
+    return entry->ifa_netmask && ((ip_of(entry) ^ ip) & ip_in(entry->ifa_netmask)) == 0;
+}
+
+// Further addresses of a network that has been offered lead nowhere else.
+static bool is_first_of_network(const struct ifaddrs *all, const struct ifaddrs *entry, const char *name)
+{
+    const struct ifaddrs *other = all;
+    while (other != entry && !(fits(other, name) && other->ifa_netmask && shares_network(entry, ip_of(other)) &&
+                               ip_in(other->ifa_netmask) == ip_in(entry->ifa_netmask))) {
+        other = other->ifa_next;
+    }
+    return other == entry;
+}
+
 int co_udp_candidates(const char *interface, uint32_t *ips, int room)
 {
     struct ifaddrs *all = NULL;
@@ -136,17 +152,12 @@ int co_udp_candidates(const char *interface, uint32_t *ips, int room)
         return 0;
     }
     for (const struct ifaddrs *entry = all; entry && count < room; entry = entry->ifa_next) {
-        if (fits(entry, interface)) {
+        if (fits(entry, interface) && is_first_of_network(all, entry, interface)) {
             ips[count++] = ip_of(entry);
         }
     }
     freeifaddrs(all);
     return count;
-}
-
-static bool shares_network(const struct ifaddrs *entry, uint32_t ip)
-{
-    return entry->ifa_netmask && ((ip_of(entry) ^ ip) & ip_in(entry->ifa_netmask)) == 0;
 }
 
 enum co_udp_way co_udp_way_to(const char *interface, uint32_t ip)

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -36,8 +38,31 @@ static void paths(void **state)
     assert_false(co_preload_names("libcastoff.so", "/x/libcastoff.so"));
 }
 
+static void check_left(const char *preloads, const char *library, const char *left)
+{
+    char list[128];
+    snprintf(list, sizeof list, "%s", preloads);
+    assert_int_equal(co_preload_leave_out(list, library), strcmp(preloads, left) != 0);
+    assert_string_equal(list, left);
+    assert_false(co_preload_names(list, library));
+}
+
+static void left_out(void **state)
+{
+    (void)state;
+    check_left("", "libcastoff.so", "");
+    check_left("libcastoff.so", "libcastoff.so", "");
+    check_left("/x/libcastoff.so:a.so", "libcastoff.so", "a.so");
+    check_left("a.so /x/libcastoff.so: b.so", "libcastoff.so", "a.so b.so");
+    check_left("a.so:/x/libcastoff.so", "libcastoff.so", "a.so:");
+    check_left("/x/libcastoff.so:/y/libcastoff.so:a.so", "libcastoff.so", "a.so");
+    check_left("/x/old-libcastoff.so:/y/libcastoff.so.bak", "libcastoff.so",
+               "/x/old-libcastoff.so:/y/libcastoff.so.bak");
+    check_left("/x/libcastoff.so:/y/libcastoff.so", "/y/libcastoff.so", "/x/libcastoff.so:");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(paths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(paths), cmocka_unit_test(left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

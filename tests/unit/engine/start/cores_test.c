@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cores against ranks: who shares a node's cores, who is bound to one, which node decides for all, what the setting
-// overrules, and a rank that cannot tell its cores. The masks are the test's, whatever this machine has.
+// overrules, a rank that cannot tell its cores, and limits of time. Masks and limits are the test's, whatever this
+// machine has.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "engine/start/cpu_quota.h"
 #include "base/settings.h"
 #include "engine_inside.h"
 #include "engine_job.h"
@@ -31,7 +33,9 @@ struct expectation {
 };
 
 static const struct expectation *expected;
-static _Thread_local uint64_t mask_here; // of this thread's rank
+static const struct co_cores_quota *quota_of_rank; // NULL: none
+static _Thread_local uint64_t mask_here;           // of this thread's rank
+static _Thread_local struct co_cores_quota quota_here;
 
 // Ours stands before the C library's.
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *mask)
@@ -50,9 +54,16 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *mask)
     return 0;
 }
 
+void co_cores_quota_read(struct co_cores_quota *quota, const char *root)
+{
+    job_require(root[0] == '\0', "limits of somewhere else");
+    *quota = quota_here;
+}
+
 static void give_mask(struct job_rank *rank)
 {
     mask_here = expected->cores_of_rank[rank->rank];
+    quota_here = quota_of_rank == NULL ? (struct co_cores_quota){.group = 0} : quota_of_rank[rank->rank];
 }
 
 static void look(struct job_rank *rank)
@@ -128,6 +139,35 @@ static void more_cores_than_a_mask_has(void **state)
     expect(&(struct expectation){2, {0, 0}, {WIDE | 1 << 5, WIDE | 1 << 9}, {2}, false, false});
 }
 
+static void expect_limited(const struct co_cores_quota quotas[4], const struct expectation *what)
+{
+    quota_of_rank = quotas;
+    expect(what);
+    quota_of_rank = NULL;
+}
+
+#define LIMITS(...) ((const struct co_cores_quota[4]){__VA_ARGS__})
+
+static void limits_of_time(void **state)
+{
+    (void)state;
+    // Of a container: as many cores as its limit has whole ones, one at least, and no more than there are.
+    expect_limited(LIMITS({250, 1}, {250, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {2}, false, false});
+    expect_limited(LIMITS({300, 1}, {300, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {3}, false, true});
+    expect_limited(LIMITS({50, 1}, {50, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {1}, true, false});
+    expect_limited(LIMITS({1600, 1}, {1600, 1}), &(struct expectation){2, {0, 0}, {3, 3}, {2}, false, false});
+    // Of each rank; and a rank without one, which may have all that the others leave.
+    expect_limited(LIMITS({200, 1}, {200, 2}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {4}, false, true});
+    expect_limited(LIMITS({100, 1}, {0, 0}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
+    expect_limited(LIMITS({0, 0}, {100, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
+    expect_limited(LIMITS({100, 1}, {0, 0}, {100, 1}, {100, 1}),
+                   &(struct expectation){4, {0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff}, {8}, false, true});
+    // One node decides for all.
+    expect_limited(LIMITS({0, 0}, {150, 1}), &(struct expectation){2, {0, 1}, {0xff, 0xff}, {8, 1}, false, false});
+    expect_limited(LIMITS({0, 0}, {150, 1}, {150, 1}),
+                   &(struct expectation){3, {0, 1, 1}, {0xff, 0xff, 0xff}, {8, 1}, true, false});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +177,7 @@ int main(void)
         cmocka_unit_test(the_setting_overrules),
         cmocka_unit_test(cores_that_nobody_tells),
         cmocka_unit_test(more_cores_than_a_mask_has),
+        cmocka_unit_test(limits_of_time),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,10 +60,10 @@ static bool opens_at(uint32_t near_ip, const char *own)
 }
 
 // The kernel tells from a queue of its own, up to a second later, that a link which is up runs, too.
-static int candidates_of_running_links(uint32_t *ips)
+static int candidates_of_running_links(uint32_t *ips, int expected)
 {
     int count = co_udp_candidates("", ips, CO_UDP_CANDIDATES_MAX);
-    for (int tries = 0; count < 2 && tries < 1000; tries++) {
+    for (int tries = 0; count < expected && tries < 1000; tries++) {
         poll(NULL, 0, 10);
         count = co_udp_candidates("", ips, CO_UDP_CANDIDATES_MAX);
     }
@@ -73,7 +74,7 @@ static int candidates_of_running_links(uint32_t *ips)
 static int on_two_networks(void)
 {
     uint32_t ips[CO_UDP_CANDIDATES_MAX];
-    namespace_require(candidates_of_running_links(ips) == 2, "two candidates");
+    namespace_require(candidates_of_running_links(ips, 2) == 2, "two candidates");
     namespace_require(ips[0] == ip("172.17.0.1") && ips[1] == ip("10.1.0.1"), "in the order of interfaces");
     namespace_require(co_udp_candidates("", ips, 1) == 1, "no more than there is room for");
     namespace_require(co_udp_way_to("", ip("172.17.0.1")) == CO_UDP_NO_WAY, "another host's equal address");
@@ -105,12 +106,46 @@ static void the_way_to_the_others_is_found(void **state)
     namespace_enter_and(links, on_two_networks);
 }
 
+// As many networks of containers as a host may have, with two addresses each, and then the one that it shares.
+static int on_many_networks(void)
+{
+    uint32_t ips[CO_UDP_CANDIDATES_MAX];
+    char command[80];
+    for (int network = 17; network < 29; network++) {
+        snprintf(command, sizeof command, "ip addr add 172.%d.0.1/16 dev containers", network);
+        namespace_run(command);
+        snprintf(command, sizeof command, "ip addr add 172.%d.0.9/16 dev containers", network);
+        namespace_run(command);
+    }
+    namespace_require(candidates_of_running_links(ips, 13) == 13, "one address of each network");
+    namespace_require(ips[0] == ip("172.17.0.1") && ips[11] == ip("172.28.0.1"), "the first of each");
+    namespace_require(ips[12] == ip("10.1.0.1"), "and that of the last one");
+    return 0;
+}
+
+static void the_last_of_many_is_offered(void **state)
+{
+    (void)state;
+    static const char *const links[] = {
+        "ip link add containers type veth peer name inside",
+        "ip link add fabric type veth peer name switch",
+        "ip addr add 10.1.0.1/24 dev fabric",
+        "ip link set containers up",
+        "ip link set inside up",
+        "ip link set fabric up",
+        "ip link set switch up",
+        NULL,
+    };
+    namespace_enter_and(links, on_many_networks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nearest_shared_network_is_picked),
         cmocka_unit_test(loopback_is_offered_when_named),
         cmocka_unit_test(the_way_to_the_others_is_found),
+        cmocka_unit_test(the_last_of_many_is_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,8 +161,11 @@ static void run_all(bool is_told)
 {
     int file = errors_keep();
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = ranks_command()};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = ranks_command()};
 
     MUST(castoff_offload_open(&world, &job) == 0); // not by ranks_world, to which -EPERM is no failure
     ranks_shared->proxy = world->proxy;
@@ -190,8 +193,11 @@ static void forbidden(void)
 static void forbidden_and_attached(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = ranks_command()};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = ranks_command()};
     forbid();
     MUST(castoff_offload_open(&world, &job) == -EPERM);
     MUST(strstr(castoff_offload_why(), "ptrace_scope") != NULL);

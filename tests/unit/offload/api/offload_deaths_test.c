@@ -228,6 +228,24 @@ static void who_leaves_owes_nothing(void **state)
     unsetenv("CASTOFF_NODE_RANKS");
 }
 
+static void leaves_a_stopped_proxy(void)
+{
+    struct castoff_offload_world *world = ranks_world();
+    if (ranks_own == 0) {
+        MUST(kill(world->proxy, SIGSTOP) == 0);
+        RANKS_UNTIL(ranks_state_of(world->proxy) == 'T');
+        ranks_shared->words[0] = 1;
+    }
+    RANKS_UNTIL(ranks_shared->words[0] == 1);
+    MUST(castoff_offload_close(world) == 0);
+}
+
+static void a_stopped_proxy_ends_with_its_ranks(void **state)
+{
+    (void)state;
+    ranks_run(2, leaves_a_stopped_proxy); // which waits for its end
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_killed_rank_of_another_node),
         cmocka_unit_test(a_killed_proxy_of_another_node),
         cmocka_unit_test(who_leaves_owes_nothing),
+        cmocka_unit_test(a_stopped_proxy_ends_with_its_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

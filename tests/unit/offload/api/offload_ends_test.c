@@ -117,9 +117,11 @@ static int world_open(struct castoff_offload_world **world)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/castoff", folder);
-    return castoff_offload_open(
-        world,
-        &(struct castoff_offload_job){.rank = ranks_own, .size = ranks_count, .allgather = gather, .command = path});
+    return castoff_offload_open(world, &(struct castoff_offload_job){.struct_bytes = sizeof(struct castoff_offload_job),
+                                                                     .rank = ranks_own,
+                                                                     .size = ranks_count,
+                                                                     .allgather = gather,
+                                                                     .command = path});
 }
 
 static void cannot_open(void)

@@ -80,8 +80,11 @@ const char *ranks_command(void)
 struct castoff_offload_world *ranks_world(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = ranks_command()};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = ranks_command()};
     int error = castoff_offload_open(&world, &job);
 
     if (error == -EPERM) {

@@ -156,8 +156,11 @@ static void no_descriptor(void)
 {
     int before = own_descriptors();
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = "/nowhere/castoff"};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = "/nowhere/castoff"};
 
     MUST(castoff_offload_close(ranks_world()) == 0);
     MUST(own_descriptors() == before);
@@ -207,7 +210,8 @@ static void bare(void)
     static const char *const names[] = {"fd/0", "fd/1", "fd/2"};
     struct castoff_offload_world *world;
     char folder[4096], path[64], target[64];
-    struct castoff_offload_job job = {.rank = 0, .size = 1, .allgather = ranks_gather, .command = "./castoff"};
+    struct castoff_offload_job job = {
+        .struct_bytes = sizeof job, .rank = 0, .size = 1, .allgather = ranks_gather, .command = "./castoff"};
 
     snprintf(folder, sizeof folder, "%s", ranks_command());
     *strrchr(folder, '/') = '\0';
@@ -269,8 +273,11 @@ static void two_jobs_do_not_meet(void **state)
 static void cannot_open(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = "/nowhere/castoff"};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = "/nowhere/castoff"};
 
     MUST(castoff_offload_open(&world, &job) == -ENOENT); // at each rank, though one alone has tried
     MUST(strstr(castoff_offload_why(), "rank 0: /nowhere/castoff cannot be started") != NULL);
@@ -294,8 +301,11 @@ static void what_one_cannot_do_is_an_error_of_all(void **state)
 static void are_off(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = ranks_command()};
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = ranks_command()};
     if (ranks_own == 1) {
         setenv("CASTOFF_PROXY", "no", 1);
     }
@@ -314,7 +324,8 @@ static void has_a_key(void)
 {
     struct castoff_offload_world *world;
     struct castoff_offload_request *send, *receive;
-    struct castoff_offload_job job = {.rank = ranks_own,
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
                                       .size = ranks_count,
                                       .allgather = ranks_gather,
                                       .command = ranks_command(),

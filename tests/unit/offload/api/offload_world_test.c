@@ -245,7 +245,8 @@ static void progresses(void)
     struct castoff_offload_request *request;
     char byte = 'p';
     int error =
-        castoff_offload_open(&world, &(struct castoff_offload_job){.rank = ranks_own,
+        castoff_offload_open(&world, &(struct castoff_offload_job){.struct_bytes = sizeof(struct castoff_offload_job),
+                                                                   .rank = ranks_own,
                                                                    .size = 2,
                                                                    .allgather = arg_gather,
                                                                    .arg = &ranks_shared->words[ranks_own],
