@@ -49,11 +49,8 @@ int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_confi
 // Local. Calls have ended and plans are freed; teams that are open are closed. The proxy goes on until the other nodes
 // have what this rank has sent, so it may be called while others are still in their calls.
 void co_proxied_close(struct co_proxied_world *world);
-// In a child of fork, from the handler: descriptors are closed and nothing else of it may be called any more (close
-// neither). Calls under way are the parent's. co_proxied_fork_begin and _end hold the lock in the parent around fork.
-void co_proxied_fork_begin(struct co_proxied_world *world);
-void co_proxied_fork_end(struct co_proxied_world *world); // in the parent
-void co_proxied_forked(struct co_proxied_world *world);   // in the child
+// fork needs nothing: a handler of this module's own closes in the child what is the parent's, and the child may call
+// nothing of this, close neither. Calls under way are the parent's.
 
 // For people: "attached; on 1 core that no rank has". Stays where it is until close.
 const char *co_proxied_state(const struct co_proxied_world *world);
