@@ -21,6 +21,9 @@ struct castoff_offload_world {
     bool is_forked;                        // this process is a child of the one that opened it
 };
 
+// castoff_offload_open of a job that is right, when settings are loaded and the log is open. wants_cores: -ENOTSUP
+// where a host has no core for a proxy.
+int co_offload_world_open(struct castoff_offload_world **out, const struct castoff_offload_job *job, bool wants_cores);
 // It is open from here on, until castoff_offload_close.
 void co_offload_world_join(struct castoff_offload_world *world);
 

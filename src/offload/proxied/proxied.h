@@ -12,8 +12,8 @@
 // Any thread: a lock is taken for a moment, by all but is_done and world_is_lost. One thread at a time for a team's
 // begin, as MPI has it. Begin and end are hot.
 //
-// Linked: libcastoff.so (and that of MPICH) is linked with PROXIED_OBJ of mk/offload.mk, which is the rank's side
-// alone, needs the C library and what libcastoff.so has already (src/base, libsodium within), and exports nothing
+// Linked: libcastoff.so (and that of MPICH) is linked with PROXIED_OBJ of the Makefile, which is the rank's side alone,
+// needs the C library and what libcastoff.so has already (src/base, libsodium within), and exports nothing
 // (src/mpi_below/exports.map). libcastoff-offload.so has a copy of its own; the two know nothing of each other. The
 // proxy is `castoff proxy --job`, found beside the library.
 #ifndef CASTOFF_OFFLOAD_PROXIED_PROXIED_H
@@ -42,8 +42,9 @@ struct co_proxied_config {
 
 // Collective over the world, once, when settings are loaded and agreed and the log is open. Starts a proxy on each
 // node, unless CASTOFF_PROXY says no (then, and where `auto` finds one node, it returns at once without an exchange).
-// 0: on all ranks. Negative: on none, and `why` has one sentence with the reason and the cure; -ENOTSUP: that is as the
-// settings want it, and nobody has to be warned.
+// 0: on all ranks. Negative: on none (but for -ENOMEM, which is this rank's alone: what others have with it ends with
+// an error), and `why` has one sentence with the reason and the cure; -ENOTSUP: that is as the settings want it, and
+// nobody has to be warned.
 int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_config *config,
                     char why[CO_PROXIED_WHY_BYTES]);
 // Local. Calls have ended and plans are freed; teams that are open are closed. The proxy goes on until the other nodes
@@ -131,6 +132,6 @@ struct co_proxied_counts {
     uint64_t calls, cached, failed;        // begun; of arguments that the proxy knew; ended with an error
     uint64_t bytes_received, bytes_copied; // of these, by the rank itself
 };
-void co_proxied_count(const struct co_proxied_world *world, struct co_proxied_counts *counts);
+void co_proxied_count(struct co_proxied_world *world, struct co_proxied_counts *counts);
 
 #endif

@@ -288,6 +288,19 @@ static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_n
     }
 }
 
+bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns)
+{
+    if (co_rank_connection_look(connection)) {
+        heartbeat_look(connection, now_ns);
+    }
+    return !connection->is_lost;
+}
+
+int co_rank_connection_descriptor(const struct co_rank_connection *connection)
+{
+    return connection->is_lost ? -1 : connection->socket;
+}
+
 // Asleep until it is rung. What has to go on meanwhile does; the proxy is looked at as seldom as without that.
 static void connection_sleep(struct co_rank_connection *connection, uint64_t *looked_ns)
 {
