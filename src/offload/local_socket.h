@@ -40,6 +40,8 @@ ssize_t co_local_rings(int socket);
 // the first of them early (0), and not the second.
 int co_local_await(int socket, uint64_t most_ns);
 int co_local_await_until(int socket, uint64_t until_ns);
+// The other end hears the end of it; the descriptor stays.
+int co_local_end(int socket);
 // All of `count` bytes, before until_ns. 0; -ETIMEDOUT; -EPIPE: the other end is closed; -errno. They wait.
 int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns);
 int co_local_send_all(int socket, const void *bytes, size_t count, uint64_t until_ns);

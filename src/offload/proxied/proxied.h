@@ -91,9 +91,9 @@ struct co_proxied_block {
 // them overlap. IN_PLACE: the caller gives a copy as `send`. The buffers stay the call's until it is done. The same
 // arguments again are known to the proxy, whatever memory lies there now; a call with other ones costs a command more.
 //
-// 0; -EAGAIN: as much is under way as may be (1,024 calls, or 65,536 blocks): move the native MPI, end what is done,
-// and ask again; the call does not count yet. -ECONNRESET: the proxy has gone. -ENOMEM, -EFAULT (where the rank copies:
-// there is no such memory): the call does not count, so it has to be refused.
+// 0; -EAGAIN: as much is under way and not over as may be (1,024 calls, or 65,536 blocks): move the native MPI and ask
+// again; the call does not count yet. Calls that are done and not ended do not matter. -ECONNRESET: the proxy has gone.
+// -ENOMEM, -EFAULT (where the rank copies: there is no such memory): the call does not count, so it has to be refused.
 int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
                         size_t bytes);
 // `blocks` has one for each member, and is read at once. What two members say of their block should be the same: the
@@ -112,6 +112,11 @@ int co_proxied_alltoallv_plan(struct co_proxied_plan **out, struct co_proxied_te
                               void *receive, const struct co_proxied_block blocks[]);
 int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan); // as co_proxied_alltoall
 void co_proxied_plan_free(struct co_proxied_plan *plan);
+
+// This rank can open no team, or cannot refuse, for a call that it was to take part in: its connection ends, and for
+// all others it is gone, so that their calls with it end with -ECONNRESET. Here every call is done, as if the proxy had
+// gone.
+void co_proxied_break(struct co_proxied_world *world);
 
 struct co_proxied_result {
     int error;      // 0 or -errno, the first one: -ECONNRESET, -EMSGSIZE (bytes beyond were dropped), -EFAULT, ...

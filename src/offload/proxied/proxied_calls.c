@@ -78,6 +78,26 @@ static struct co_proxied_call *call_make(struct co_proxied_world *world, struct 
     return call;
 }
 
+// What became of it, once.
+static void call_collect(struct co_proxied_call *call)
+{
+    if (!co_load_relaxed(&call->is_over)) { // relaxed: under the lock
+        call->completion = co_rank_client_collect(call->world->client, call->ticket);
+        co_store_release(&call->is_over, true); // release P1: with that
+    }
+}
+
+// Calls that are over give their tickets back, though nobody has asked for them yet.
+static void calls_collect(struct co_proxied_world *world)
+{
+    for (struct co_proxied_link *link = world->calls.after; link != &world->calls; link = link->after) {
+        struct co_proxied_call *call = (struct co_proxied_call *)link;
+        if (co_rank_client_is_done(world->client, call->ticket)) {
+            call_collect(call);
+        }
+    }
+}
+
 // The own block first: where the rank copies, all of the receive buffer is copied there and back.
 static int plan_call(struct co_proxied_call **out, struct co_proxied_world *world, struct co_proxied_plan *plan)
 {
@@ -90,6 +110,10 @@ static int plan_call(struct co_proxied_call **out, struct co_proxied_world *worl
     int error = ranges_begin(world, plan);
     if (error == 0) {
         error = co_rank_group_call(plan->group, &call->ticket);
+        if (error == -EAGAIN) {
+            calls_collect(world);
+            error = co_rank_group_call(plan->group, &call->ticket);
+        }
         if (error != 0) {
             (void)ranges_end(world, plan, false);
         }
@@ -194,21 +218,19 @@ void co_proxied_refused_collect(struct co_proxied_world *world)
 
 bool co_proxied_is_done(const struct co_proxied_call *call)
 {
-    return co_rank_client_is_done(call->client, call->ticket) || co_load_acquire(&call->is_lost); // acquire P1
+    return co_rank_client_is_done(call->client, call->ticket) || co_load_acquire(&call->is_over); // acquire P1
 }
 
 void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *result)
 {
     struct co_proxied_world *world = call->world;
-    struct co_offload_completion completion = {.error = -ECONNRESET};
 
     pthread_mutex_lock(&world->lock);
-    bool is_lost = co_load_relaxed(&call->is_lost); // relaxed: under the lock
-    if (!is_lost) {
-        completion = co_rank_client_collect(world->client, call->ticket);
-        completion.bytes += call->plan->own.send_bytes;
-    }
-    int error = ranges_end(world, call->plan, !is_lost);
+    call_collect(call);
+    struct co_offload_completion completion = call->completion;
+    // Where the proxy has gone before it was over nothing is copied back.
+    int error = ranges_end(world, call->plan, completion.state == CO_OFFLOAD_COMPLETION_DONE);
+    completion.bytes += completion.state == CO_OFFLOAD_COMPLETION_DONE ? call->plan->own.send_bytes : 0;
     *result = (struct co_proxied_result){.error = completion.error != 0 ? completion.error : error,
                                          .with = (int)completion.with - 1,
                                          .bytes = completion.bytes};

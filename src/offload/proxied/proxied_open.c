@@ -117,12 +117,23 @@ static void world_lose(struct co_proxied_world *world)
     }
     for (struct co_proxied_link *link = world->calls.after; link != &world->calls; link = link->after) {
         struct co_proxied_call *call = (struct co_proxied_call *)link;
-        if (!co_rank_client_is_done(world->client, call->ticket)) {
-            co_store_release(&call->is_lost,
-                             true); // release P1: with nothing but itself; whoever sees it takes the lock
+        if (!co_load_relaxed(&call->is_over) && // relaxed: under the lock
+            !co_rank_client_is_done(world->client, call->ticket)) {
+            call->completion.error = -ECONNRESET;
+            co_store_release(&call->is_over, true); // release P1: with what became of it
         }
     }
     co_store_release(&world->is_lost, true); // release P1: likewise
+}
+
+void co_proxied_break(struct co_proxied_world *world)
+{
+    pthread_mutex_lock(&world->lock);
+    if (!co_load_relaxed(&world->is_lost)) { // relaxed: under the lock
+        co_rank_connection_break(world->connection);
+        world_lose(world);
+    }
+    pthread_mutex_unlock(&world->lock);
 }
 
 bool co_proxied_look(struct co_proxied_world *world, uint64_t now_ns)

@@ -56,7 +56,9 @@ struct co_proxied_call {
     struct co_proxied_plan *plan; // NULL: refused
     struct co_proxied_team *team; // of a refused one
     uint32_t ticket;
-    _Atomic bool is_lost; // the proxy has gone before it was over
+    // What became of it, when its ticket is another call's or the proxy has gone.
+    _Atomic bool is_over;
+    struct co_offload_completion completion;
 };
 
 struct co_proxied_world {

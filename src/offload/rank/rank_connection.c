@@ -296,6 +296,14 @@ bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now
     return !connection->is_lost;
 }
 
+void co_rank_connection_break(struct co_rank_connection *connection)
+{
+    if (!connection->is_lost) {
+        (void)co_local_end(connection->socket); // it stays a descriptor: who sleeps on it wakes
+        connection_lose(connection);
+    }
+}
+
 int co_rank_connection_descriptor(const struct co_rank_connection *connection)
 {
     return connection->is_lost ? -1 : connection->socket;

@@ -200,6 +200,14 @@ static void forks_test(void **state)
     ranks_run(4, forks);
 }
 
+// One that all have ended: who goes then takes nothing along.
+static void exchange_by_all(struct co_proxied_world *world, struct co_proxied_team *team)
+{
+    proxied_exchange(world, team, 40, 1);
+    (void)co_add_acq_rel(&ranks_shared->words[2], 1); // acq_rel: with the look of the others
+    RANKS_UNTIL(co_load_acquire(&ranks_shared->words[2]) == ranks_count);
+}
+
 // Rank 1 is killed in its second call: the others' ends with its name.
 static void a_rank_dies(void)
 {
@@ -208,7 +216,7 @@ static void a_rank_dies(void)
     unsigned char send[4 * 40], receive[4 * 40];
     struct co_proxied_call *call;
 
-    proxied_exchange(world, team, 40, 1);
+    exchange_by_all(world, team);
     if (ranks_own == 1) {
         raise(SIGKILL);
     }
@@ -265,6 +273,35 @@ static void its_proxy_dies_test(void **state)
     ranks_end();
 }
 
+// Rank 2 can open nothing: for the others it is gone.
+static void a_rank_breaks(void)
+{
+    struct co_proxied_world *world = proxied_open(settings);
+    struct co_proxied_team *team = proxied_team(world, 8);
+    unsigned char send[4 * 40], receive[4 * 40];
+    struct co_proxied_call *call;
+
+    exchange_by_all(world, team);
+    if (ranks_own == 2) {
+        co_proxied_break(world);
+        MUST(co_proxied_world_is_lost(world));
+        MUST(co_proxied_alltoall(&call, team, send, receive, 40) == -ECONNRESET);
+    } else {
+        MUST(co_proxied_alltoall(&call, team, send, receive, 40) == 0);
+        struct co_proxied_result result = proxied_wait(world, call);
+        MUST(result.error == -ECONNRESET && result.with == 2);
+    }
+    co_proxied_team_close(team);
+    co_proxied_close(world);
+}
+
+static void a_rank_breaks_test(void **state)
+{
+    (void)state;
+    settings = pairs;
+    ranks_run(4, a_rank_breaks);
+}
+
 // Both have begun and are stopped: the bytes come all the same.
 static void stopped(void)
 {
@@ -306,7 +343,8 @@ int main(void)
         cmocka_unit_test(memory_gone_test),    cmocka_unit_test(other_lengths_test),
         cmocka_unit_test(refused_test),        cmocka_unit_test(no_memory_to_copy_test),
         cmocka_unit_test(forks_test),          cmocka_unit_test(a_rank_dies_test),
-        cmocka_unit_test(its_proxy_dies_test), cmocka_unit_test(stopped_test),
+        cmocka_unit_test(its_proxy_dies_test), cmocka_unit_test(a_rank_breaks_test),
+        cmocka_unit_test(stopped_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,37 @@ static void many_test(void **state)
     ranks_run(4, many);
 }
 
+// More than there are tickets, of which nobody asks for any before all have begun.
+static void very_many(void)
+{
+    enum { CALLS = 2500 };
+    static unsigned char send[2 * CALLS], receive[2 * CALLS];
+    static struct co_proxied_call *calls[CALLS];
+    struct co_proxied_world *world = proxied_open(settings);
+    struct co_proxied_team *team = proxied_team(world, 9);
+
+    for (unsigned i = 0; i < CALLS; i++) {
+        int error;
+        proxied_fill(send + 2 * i, 2, 1, ranks_own, i);
+        do {
+            error = co_proxied_alltoall(&calls[i], team, send + 2 * i, receive + 2 * i, 1);
+        } while (error == -EAGAIN);
+        MUST(error == 0);
+    }
+    for (unsigned i = 0; i < CALLS; i++) {
+        MUST(proxied_wait(world, calls[i]).error == 0 && proxied_has(receive + 2 * i, 2, 1, ranks_own, i));
+    }
+    co_proxied_team_close(team);
+    co_proxied_close(world);
+}
+
+static void very_many_test(void **state)
+{
+    (void)state;
+    settings = each_a_node;
+    ranks_run(2, very_many);
+}
+
 // A persistent request: its buffers are what they are at each start; it may go before its call has ended.
 static void plans(void)
 {
@@ -291,6 +322,7 @@ int main(void)
         cmocka_unit_test(unequal_blocks_test),
         cmocka_unit_test(late_test),
         cmocka_unit_test(many_test),
+        cmocka_unit_test(very_many_test),
         cmocka_unit_test(plans_test),
         cmocka_unit_test(memory_test),
     };
