@@ -76,9 +76,20 @@ int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_confi
     return 0;
 }
 
+// For the proxy to have heard them, which waits for nobody: who leaves before that is one that has died.
+static void refused_await(struct co_proxied_world *world)
+{
+    for (struct co_proxied_link *link = world->refused.after; link != &world->refused; link = link->after) {
+        if (!co_rank_connection_wait(world->connection, ((struct co_proxied_call *)link)->ticket)) {
+            break;
+        }
+    }
+}
+
 void co_proxied_close(struct co_proxied_world *world)
 {
     pthread_mutex_lock(&world->lock);
+    refused_await(world);
     co_proxied_plans_drop(world, NULL);
     while (world->teams.after != &world->teams) {
         struct co_proxied_team *team = (struct co_proxied_team *)world->teams.after;
