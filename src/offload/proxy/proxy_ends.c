@@ -307,15 +307,13 @@ int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload
         return -EPROTO;
     }
     struct co_proxy_node *node = co_proxy_table_get(&proxy->receives, key);
-    if (node == NULL || node->is_mark) {
-        // Bytes of a team that is closed here may still be under way, after an error.
-        bool is_closed =
-            key->space == CO_OFFLOAD_TEAM && co_proxy_team_knows(proxy, key->to, key) == CO_PROXY_TEAM_NOT_OPEN;
-        return proxy->ranks[key->to].is_gone || is_closed || was_called(proxy, false, key) ? 0 : -EPROTO;
-    }
-    struct co_proxy_end *end = (struct co_proxy_end *)node;
-    if (end->state != CO_PROXY_END_OPEN) {
-        return -EPROTO; // READY was not said
+    bool is_there = node != NULL && !node->is_mark;
+    struct co_proxy_end *end = is_there ? (struct co_proxy_end *)node : NULL;
+    if (end == NULL || end->state != CO_PROXY_END_OPEN) {
+        // Whether a team's bytes may come is said of a rank's calls, and a rank that opens one under an id that it had
+        // before begins anew: they are dropped, for that must not cost the peer its connection.
+        bool is_over = end == NULL && (proxy->ranks[key->to].is_gone || was_called(proxy, false, key));
+        return is_over || key->space == CO_OFFLOAD_TEAM ? 0 : -EPROTO; // READY was not said
     }
     *out = end;
     return 0;
