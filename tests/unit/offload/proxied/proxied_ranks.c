@@ -107,7 +107,11 @@ void proxied_exchange(struct co_proxied_world *world, struct co_proxied_team *te
 
     proxied_fill(send, ranks_count, bytes, ranks_own, call);
     memset(receive, 99, all + 1);
-    MUST(co_proxied_alltoall(&under_way, team, send, receive, bytes) == 0);
+    int error;
+    do { // what was closed before may have filled the ring of commands
+        error = co_proxied_alltoall(&under_way, team, send, receive, bytes);
+    } while (error == -EAGAIN);
+    MUST(error == 0);
     struct co_proxied_result result = proxied_wait(world, under_way);
     MUST(result.error == 0 && result.with == -1 && result.bytes == all);
     MUST(proxied_has(receive, ranks_count, bytes, ranks_own, call) && receive[all] == 99);
