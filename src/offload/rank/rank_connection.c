@@ -290,7 +290,10 @@ static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_n
 
 bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns)
 {
-    if (co_rank_connection_look(connection)) {
+    if (!connection->is_lost && co_local_has_ended(connection->socket)) {
+        connection_lose(connection);
+    }
+    if (!connection->is_lost) {
         heartbeat_look(connection, now_ns);
     }
     return !connection->is_lost;

@@ -45,7 +45,7 @@ struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *conn
 // Whether the proxy is there still. What it completed before it went can be collected.
 bool co_rank_connection_look(struct co_rank_connection *connection);
 // The same for who waits by himself, about every 100 ms: also whether the proxy moves. One that does not, for so long
-// as the deadline is, is killed.
+// as the deadline is, is killed. Rings are left to who sleeps.
 bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns);
 // Ends it without a word: for the proxy, and so for all others, this rank is gone. As lost from here on.
 void co_rank_connection_break(struct co_rank_connection *connection);

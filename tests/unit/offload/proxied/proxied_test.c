@@ -365,8 +365,8 @@ struct caller {
 static void *calls_of_a_thread(void *argument)
 {
     const struct caller *caller = argument;
-    for (unsigned i = 0; i < 60; i++) {
-        proxied_exchange(caller->world, caller->team, 1 + 50 * i, caller->number * 100 + i);
+    for (unsigned i = 0; i < 20; i++) {
+        proxied_exchange(caller->world, caller->team, 1 + 150 * i, caller->number * 100 + i);
     }
     return NULL;
 }
