@@ -54,6 +54,11 @@ CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% s
   $(wildcard src/*/verbs/*.c src/*/*/rc/*.c),$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
 # Of mpi_below each ABI has its own (mk/mpich.mk has the other one).
 PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c) $(addprefix src/mpi_below/,next_mpi.c open_mpi.c pmix.c)
+# Of src/offload what a rank has of calls by proxies; the proxy itself is the command.
+PROXIED_SRC := $(wildcard src/offload/proxied/*.c src/offload/rank/*.c) \
+  $(addprefix src/offload/api/offload_,counts.c nodes.c open.c why.c worlds.c) \
+  $(addprefix src/offload/,core_list.c local_socket.c offload_command.c offload_hello.c offload_job.c segment.c segment_memory.c)
+PROXIED_OBJ := $(PROXIED_SRC:%.c=$(BUILD)/obj/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
 PMPI_OBJ := $(PMPI_SRC:%.c=$(BUILD)/obj/%.o)
 # Linked in statically, symbols hidden: the preload must bring nothing but libc along.
@@ -69,9 +74,9 @@ tools: $(BUILD)/castoff
 link_preload = $(CC) -shared -o $@.new $(1) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
   -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,$(2) $(STATIC_LIBS) -pthread -ldl && mv -f $@.new $@
 
-$(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/mpi_below/exports.map
+$(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) $(PROXIED_OBJ) src/mpi_below/exports.map
 	$(call say,LD,$@)
-	$(Q)$(call link_preload,$(CORE_OBJ) $(PMPI_OBJ),libcastoff.so)
+	$(Q)$(call link_preload,$(CORE_OBJ) $(PMPI_OBJ) $(PROXIED_OBJ),libcastoff.so)
 
 # Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
 $(BUILD)/libcore.a: $(CORE_OBJ)

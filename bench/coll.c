@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Measures broadcasts and allgathers, blocking, nonblocking and persistent, on castoff's side and on stock's sides in
-// turn, in one job. An ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run
-// build/bench/coll
+// Measures broadcasts, allgathers and all-to-alls, blocking, nonblocking and persistent, on castoff's side and on
+// stock's sides in turn, in one job. An ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4
+// castoff run build/bench/coll
 // --calls bcast --sizes 8,4096). Rank 0 prints where the ranks are (coll_place.c), then one line for each side, call
 // and size:
 //   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
@@ -21,13 +21,17 @@ const char *const coll_call_names[COLL_CALLS] = {"bcast",
                                                  "iallgather",
                                                  "allgatherv",
                                                  "iallgatherv",
+                                                 "ialltoall",
+                                                 "ialltoallv",
                                                  "persistent-bcast",
                                                  "persistent-allgather",
                                                  "persistent-allgatherv",
                                                  "istart",
                                                  "overlap",
                                                  "overlap-ibcast",
-                                                 "overlap-iallgatherv"};
+                                                 "overlap-iallgatherv",
+                                                 "overlap-ialltoall",
+                                                 "overlap-ialltoallv"};
 
 static bool allocate(struct coll_run *run)
 {
@@ -40,7 +44,8 @@ static bool allocate(struct coll_run *run)
         is_bcast_only &= !run->options.calls[call] || coll_has_root((enum coll_call)call);
     }
     run->room = largest * (is_bcast_only ? 1 : (size_t)run->ranks);
-    run->send = malloc(10 * largest); // a rank's share of the mean may be as much
+    size_t blocks = run->ranks > 10 ? (size_t)run->ranks : 10; // a rank's share of the mean may be ten times as much
+    run->send = malloc(blocks * largest);
     run->receive = malloc(run->room);
     run->counts = calloc((size_t)run->ranks, sizeof *run->counts);
     run->places = calloc((size_t)run->ranks, sizeof *run->places);
@@ -282,6 +287,7 @@ int main(int argc, char **argv)
 {
     struct coll_run run = {0};
     int provided;
+    coll_place_pin(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);

@@ -17,6 +17,8 @@ enum coll_call {
     COLL_IALLGATHER,
     COLL_ALLGATHERV,
     COLL_IALLGATHERV,
+    COLL_IALLTOALL,
+    COLL_IALLTOALLV,
     COLL_PERSISTENT_BCAST, // started and completed; made once for each side and size
     COLL_PERSISTENT_ALLGATHER,
     COLL_PERSISTENT_ALLGATHERV,
@@ -24,6 +26,8 @@ enum coll_call {
     COLL_OVERLAP, // of MPI_Iallgather
     COLL_OVERLAP_IBCAST,
     COLL_OVERLAP_IALLGATHERV,
+    COLL_OVERLAP_IALLTOALL,
+    COLL_OVERLAP_IALLTOALLV,
     COLL_CALLS
 };
 
@@ -33,6 +37,10 @@ enum coll_compute { COLL_COMPUTE_OSU, COLL_COMPUTE_STEPS, COLL_COMPUTE_SLEEP, CO
 
 // Of an allgatherv: each longer than the one before by the same, all the same, or the first ten times the others.
 enum coll_blocks { COLL_BLOCKS_GROWING, COLL_BLOCKS_EQUAL, COLL_BLOCKS_LONG, COLL_BLOCKS };
+
+// MEASURED: rank 0 has the first core for itself and computes alone, the others wait on the other cores. SHARED: a rank
+// on each core in turn, and all compute. Where the ranks are the launcher's otherwise.
+enum coll_pin { COLL_PIN_NONE, COLL_PIN_MEASURED, COLL_PIN_SHARED, COLL_PINS };
 
 enum { COLL_SIDES_MAX = 40, COLL_SIZES_MAX = 64 };
 
@@ -45,7 +53,8 @@ struct coll_options {
     int batch;                 // calls in one sample, 0: so many that a sample lasts about a millisecond
     int late_ms;               // istart: how late the last rank comes
     enum coll_compute compute; // overlap: what the computation is
-    enum coll_blocks blocks;   // of the allgathervs
+    enum coll_blocks blocks;   // of the allgathervs and alltoallvs
+    enum coll_pin pin;         // before MPI_Init, by coll_place_pin
     bool has_algorithms;       // one side for every algorithm of the tuned component
     bool takes_turns;          // calls of one size are measured in the same rounds
     int root;
@@ -100,13 +109,24 @@ bool coll_side_serves(const struct coll_side *side, enum coll_call call);
 // Before each sample: what cannot be bound to a communicator.
 void coll_side_enter(const struct coll_side *side);
 
-// coll_place.c: "place NODES RANKS", the nodes and the most ranks on one of them.
+// From each rank to each: what a rank sends has as many blocks as what it receives.
+static inline bool coll_is_exchange(enum coll_call call)
+{
+    return call == COLL_IALLTOALL || call == COLL_IALLTOALLV || call == COLL_OVERLAP_IALLTOALL ||
+           call == COLL_OVERLAP_IALLTOALLV;
+}
+
+// coll_place.c: puts this process where `--pin` of its command line wants it, before MPI makes threads; false: it wants
+// nothing, or the rank is not known yet.
+bool coll_place_pin(int argc, char **argv);
+// "place NODES RANKS", the nodes and the most ranks on one of them.
 void coll_place_print(struct coll_run *run);
 
 // coll_data.c: content that differs by rank, round and place.
 void coll_data_fill(uint8_t *bytes, size_t count, uint64_t seed);
 size_t coll_data_wrong(const uint8_t *bytes, size_t count, uint64_t seed);
 uint64_t coll_data_seed(uint64_t round, int rank);
+uint64_t coll_data_seed_of_pair(uint64_t round, int from, int to);
 
 // coll_sample.c: makes the request of a persistent call, and frees it; nothing for the others. Collective.
 void coll_sample_plan(struct coll_run *run, struct coll_side *side, enum coll_call call, size_t bytes);

@@ -17,6 +17,11 @@ uint64_t coll_data_seed(uint64_t round, int rank)
     return (round * 65537 + (uint64_t)rank + 1) * UINT64_C(0xd6e8feb86659fd93);
 }
 
+uint64_t coll_data_seed_of_pair(uint64_t round, int from, int to)
+{
+    return coll_data_seed(coll_data_seed(round, from), to);
+}
+
 void coll_data_fill(uint8_t *bytes, size_t count, uint64_t seed)
 {
     for (size_t at = 0; at < count; at += sizeof(uint64_t)) {

@@ -9,19 +9,13 @@
 #include <string.h>
 
 static const struct option long_options[] = {
-    {"calls", required_argument, NULL, 'c'},
-    {"sizes", required_argument, NULL, 's'},
-    {"rounds-min", required_argument, NULL, 'm'},
-    {"rounds-max", required_argument, NULL, 'M'},
-    {"seconds", required_argument, NULL, 't'},
-    {"batch", required_argument, NULL, 'b'},
-    {"late-ms", required_argument, NULL, 'l'},
-    {"compute", required_argument, NULL, 'z'},
-    {"blocks", required_argument, NULL, 'k'},
-    {"algorithms", no_argument, NULL, 'a'},
-    {"root", required_argument, NULL, 'r'},
-    {"in-turn", no_argument, NULL, 'i'},
-    {NULL, 0, NULL, 0},
+    {"calls", required_argument, NULL, 'c'},      {"sizes", required_argument, NULL, 's'},
+    {"rounds-min", required_argument, NULL, 'm'}, {"rounds-max", required_argument, NULL, 'M'},
+    {"seconds", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
+    {"late-ms", required_argument, NULL, 'l'},    {"compute", required_argument, NULL, 'z'},
+    {"blocks", required_argument, NULL, 'k'},     {"pin", required_argument, NULL, 'p'},
+    {"algorithms", no_argument, NULL, 'a'},       {"root", required_argument, NULL, 'r'},
+    {"in-turn", no_argument, NULL, 'i'},          {NULL, 0, NULL, 0},
 };
 
 static bool take_calls(struct coll_options *options, char *list)
@@ -90,6 +84,14 @@ static bool take_blocks(struct coll_options *options, const char *word)
     return found >= 0;
 }
 
+static bool take_pin(struct coll_options *options, const char *word)
+{
+    static const char *const names[COLL_PINS] = {"none", "measured", "shared"};
+    int found = find_word(word, names, COLL_PINS);
+    options->pin = found < 0 ? COLL_PIN_NONE : (enum coll_pin)found;
+    return found >= 0;
+}
+
 static bool take_option(struct coll_options *options, int option)
 {
     switch (option) {
@@ -114,6 +116,8 @@ static bool take_option(struct coll_options *options, int option)
         return take_compute(options, optarg);
     case 'k':
         return take_blocks(options, optarg);
+    case 'p':
+        return take_pin(options, optarg);
     case 'a':
         options->has_algorithms = true;
         return true;

@@ -5,7 +5,7 @@
 // Each of the three is taken in every round, sides in turn; medians of a rank, then means over ranks. The computation
 // lasts as long as the median of communication alone so far, of the rank where that is longest, or there would be
 // nothing for the rest of it to hide behind. It is theirs, too, if not told otherwise: units of work until the time is
-// over.
+// over. With `--pin measured` rank 0 alone computes, and what is printed is its own.
 #include "coll.h"
 
 #include <stdio.h>
@@ -31,8 +31,16 @@ static void compute_steps(double steps)
     sink = x;
 }
 
+static bool is_measured(const struct coll_run *run)
+{
+    return run->options.pin != COLL_PIN_MEASURED || run->rank == 0;
+}
+
 static void compute(const struct coll_run *run, double seconds)
 {
+    if (!is_measured(run)) {
+        return;
+    }
     struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     double start = coll_now();
     switch (run->options.compute) {
@@ -74,10 +82,11 @@ static int compare(const void *a, const void *b)
 
 static double mean_of_medians(struct coll_run *run, double *values, int count)
 {
-    double sum;
+    double mine, sum;
     qsort(values, (size_t)count, sizeof *values, compare);
-    MPI_Allreduce(&values[count / 2], &sum, 1, MPI_DOUBLE, MPI_SUM, run->control);
-    return sum / run->ranks;
+    mine = is_measured(run) ? values[count / 2] : 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, run->control);
+    return run->options.pin == COLL_PIN_MEASURED ? sum : sum / run->ranks;
 }
 
 // The running median of communication alone, of the rank where it is longest. `pure` has room for as many again.
@@ -114,12 +123,15 @@ static void one_round(struct coll_run *run, const struct coll_side *side, enum c
 
 bool coll_is_overlap(enum coll_call call)
 {
-    return call == COLL_OVERLAP || call == COLL_OVERLAP_IBCAST || call == COLL_OVERLAP_IALLGATHERV;
+    return call >= COLL_OVERLAP;
 }
 
 static enum coll_call call_of(enum coll_call overlap)
 {
-    return overlap == COLL_OVERLAP_IBCAST ? COLL_IBCAST : overlap == COLL_OVERLAP ? COLL_IALLGATHER : COLL_IALLGATHERV;
+    static const enum coll_call calls[] = {COLL_IALLGATHER, COLL_IBCAST, COLL_IALLGATHERV, COLL_IALLTOALL,
+                                           COLL_IALLTOALLV};
+    _Static_assert(sizeof calls / sizeof *calls == COLL_CALLS - COLL_OVERLAP, "in the order of enum coll_call");
+    return calls[overlap - COLL_OVERLAP];
 }
 
 // What all ranks have measured on one side, `values` of each part.

@@ -24,7 +24,7 @@ double coll_now(void)
 
 static bool is_uneven(enum coll_call call)
 {
-    return call == COLL_ALLGATHERV || coll_started(call) == COLL_IALLGATHERV;
+    return call == COLL_ALLGATHERV || coll_started(call) == COLL_IALLGATHERV || call == COLL_IALLTOALLV;
 }
 
 static bool is_persistent(enum coll_call call)
@@ -46,12 +46,12 @@ static size_t share_of(const struct coll_run *run, int rank, size_t bytes)
 }
 
 // The mean of the blocks is `bytes`, or a little less. A persistent call reads these at each start: they are the same
-// for all calls of one size.
-static void lay_out(struct coll_run *run, size_t bytes)
+// for all calls of one size. In an exchange a block is as long one way as the other, so one array says both.
+static void lay_out(struct coll_run *run, enum coll_call call, size_t bytes)
 {
-    int at = 0;
+    int at = 0, first = coll_is_exchange(call) ? run->rank : 0;
     for (int rank = 0; rank < run->ranks; rank++) {
-        run->counts[rank] = (int)share_of(run, rank, bytes);
+        run->counts[rank] = (int)share_of(run, (first + rank) % run->ranks, bytes);
         run->places[rank] = at;
         at += run->counts[rank];
     }
@@ -68,6 +68,15 @@ static size_t length_of(const struct coll_run *run, enum coll_call call, int ran
     return is_uneven(call) ? (size_t)run->counts[rank] : bytes;
 }
 
+static void fill_for_each(struct coll_run *run, enum coll_call call, size_t bytes, uint64_t round)
+{
+    for (int rank = 0; rank < run->ranks; rank++) {
+        uint8_t *block = run->send + (place_of(run, call, rank, bytes) - run->receive);
+        coll_data_fill(block, length_of(run, call, rank, bytes), coll_data_seed_of_pair(round, run->rank, rank));
+    }
+    memset(run->receive, 0xa5, bytes * (size_t)run->ranks);
+}
+
 void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes)
 {
     uint64_t round = ++run->seed;
@@ -80,7 +89,11 @@ void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes
         return;
     }
     if (is_uneven(call)) {
-        lay_out(run, bytes);
+        lay_out(run, call, bytes);
+    }
+    if (coll_is_exchange(call)) {
+        fill_for_each(run, call, bytes, round);
+        return;
     }
     coll_data_fill(run->send, length_of(run, call, run->rank, bytes), coll_data_seed(round, run->rank));
     memset(run->receive, 0xa5, bytes * (size_t)run->ranks);
@@ -93,8 +106,9 @@ size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes
     }
     size_t wrong = 0;
     for (int rank = 0; rank < run->ranks; rank++) {
-        wrong += coll_data_wrong(place_of(run, call, rank, bytes), length_of(run, call, rank, bytes),
-                                 coll_data_seed(run->seed, rank));
+        uint64_t seed = coll_is_exchange(call) ? coll_data_seed_of_pair(run->seed, rank, run->rank)
+                                               : coll_data_seed(run->seed, rank);
+        wrong += coll_data_wrong(place_of(run, call, rank, bytes), length_of(run, call, rank, bytes), seed);
     }
     return wrong;
 }
@@ -114,6 +128,11 @@ void coll_sample_start(struct coll_run *run, const struct coll_side *side, enum 
     } else if (call == COLL_IALLGATHERV) {
         MPI_Iallgatherv(run->send, run->counts[run->rank], MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE,
                         side->comm, request);
+    } else if (call == COLL_IALLTOALL) {
+        MPI_Ialltoall(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, request);
+    } else if (call == COLL_IALLTOALLV) {
+        MPI_Ialltoallv(run->send, run->counts, run->places, MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE,
+                       side->comm, request);
     } else {
         MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, request);
     }
@@ -130,7 +149,7 @@ void coll_sample_plan(struct coll_run *run, struct coll_side *side, enum coll_ca
     if (call == COLL_PERSISTENT_BCAST) {
         MPIX_Bcast_init(run->receive, count, MPI_BYTE, root, side->comm, MPI_INFO_NULL, request);
     } else if (call == COLL_PERSISTENT_ALLGATHERV) {
-        lay_out(run, bytes);
+        lay_out(run, call, bytes);
         MPIX_Allgatherv_init(run->send, run->counts[run->rank], MPI_BYTE, run->receive, run->counts, run->places,
                              MPI_BYTE, side->comm, MPI_INFO_NULL, request);
     } else {
@@ -191,7 +210,7 @@ static double time_calls(struct coll_run *run, const struct coll_side *side, enu
     if (is_persistent(call)) {
         return time_persistent(side, call, batch);
     }
-    if (call == COLL_IBCAST || call == COLL_IALLGATHER || call == COLL_IALLGATHERV) {
+    if (call == COLL_IBCAST || call == COLL_IALLGATHER || call == COLL_IALLGATHERV || coll_is_exchange(call)) {
         return time_nonblocking(run, side, call, count, batch);
     }
     double start = coll_now();

@@ -17,8 +17,8 @@ $(BUILD)/obj-mpich/%.o: %.c Makefile
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(MPICH_CFLAGS) -c $< -o $@
 
-$(BUILD)/libcastoff-mpich.so: $(CORE_OBJ) $(MPICH_OBJ) src/mpi_below/exports.map
+$(BUILD)/libcastoff-mpich.so: $(CORE_OBJ) $(MPICH_OBJ) $(PROXIED_OBJ) src/mpi_below/exports.map
 	$(call say,LD,$@)
-	$(Q)$(call link_preload,$(CORE_OBJ) $(MPICH_OBJ),libcastoff-mpich.so)
+	$(Q)$(call link_preload,$(CORE_OBJ) $(MPICH_OBJ) $(PROXIED_OBJ),libcastoff-mpich.so)
 
 -include $(MPICH_OBJ:.o=.d)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Proxies: src/offload. The castoff command can be one, libcastoff-offload.so is for programs that use them by name, and
-# nothing of it is in the preload.
+# Proxies: src/offload. The castoff command can be one, libcastoff-offload.so is for programs that use them by name; what
+# the preload has of them is PROXIED_OBJ of the Makefile.
 
 OFFLOAD_SRC := $(wildcard src/offload/*.c src/offload/*/*.c)
 OFFLOAD_OBJ := $(OFFLOAD_SRC:%.c=$(BUILD)/obj/%.o)
@@ -32,7 +32,7 @@ $(OFFLOAD_EXAMPLES): $(BUILD)/examples/%: examples/%.c $(BUILD)/libcastoff-offlo
 	$(Q)$(MPICC) -std=gnu17 $(CFLAGS) $(WARN) -Isrc/offload/api -o $@ $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..'
 
 # There a proxy is started.
-$(patsubst %,$(BUILD)/tests/unit/offload_%_test,world traps deaths ends copies): | $(BUILD)/castoff
+$(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies) proxied proxied_ends): | $(BUILD)/castoff
 
 # Their objects: mk/tests.mk. What they share stands in libshared.a, and calls liboffload.a.
 OFFLOAD_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/offload/*_test.c tests/unit/offload/*/*_test.c)))

@@ -16,6 +16,7 @@ room='mcast\.h|state/.*|wire/.*'
 in_state='ack/(ack_list|credit_tree|rtt)|liveness/liveness|receive/(datapath|receive_block|receive_lane|replay_window)'
 in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|transmit|usual_time)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
+fronts_proxied='offload/proxied/proxied\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/onesided_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
@@ -35,6 +36,7 @@ allowed() {
     src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|carrier/tcp_carrier|proxy/.*)\.h' ;;
     src/offload/carrier/*) echo 'base/.*|offload/([a-z_]+|carrier/.*)\.h' ;;
     src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
+    src/offload/proxied/*) echo 'base/.*|offload/([a-z_]+|(api|rank|proxied)/.*)\.h' ;;
     src/offload/api/*) echo 'base/.*|offload/([a-z_]+|(api|rank)/.*)\.h|castoff_offload(_paper)?\.h' ;;
     src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
@@ -52,11 +54,11 @@ allowed() {
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
     src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
+    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group|$fronts_proxied" ;;
     src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
     src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
     src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;
-    src/pmpi/*) echo "base/.*|pmpi/.*|mpi_below/.*|$fronts_engine|$fronts_mcast" ;;
+    src/pmpi/*) echo "base/.*|pmpi/.*|mpi_below/.*|$fronts_engine|$fronts_mcast|$fronts_proxied" ;;
     src/*) echo 'base/.*' ;;
     tools/launch/* | tools/output/*) echo "$tools_all" ;;
     tools/trace/read/*) echo 'base/.*|record/trace/.*|tools/trace/read/.*' ;;

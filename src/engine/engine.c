@@ -38,6 +38,10 @@ static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
     engine->policy[CO_CALL_BCAST_INIT] = (int)co_setting_number(CO_SET_BCAST_INIT);
     engine->policy[CO_CALL_ALLGATHER_INIT] = (int)co_setting_number(CO_SET_ALLGATHER_INIT);
     engine->policy[CO_CALL_ALLGATHERV_INIT] = (int)co_setting_number(CO_SET_ALLGATHERV_INIT);
+    engine->policy[CO_CALL_IALLTOALL] = (int)co_setting_number(CO_SET_IALLTOALL);
+    engine->policy[CO_CALL_IALLTOALLV] = (int)co_setting_number(CO_SET_IALLTOALLV);
+    engine->policy[CO_CALL_ALLTOALL_INIT] = (int)co_setting_number(CO_SET_ALLTOALL_INIT);
+    engine->policy[CO_CALL_ALLTOALLV_INIT] = (int)co_setting_number(CO_SET_ALLTOALLV_INIT);
     const char *path = co_setting_text(CO_SET_TUNE);
     if (path[0] == '\0') {
         co_tune_table_built_in(&engine->tune);
@@ -123,6 +127,11 @@ int co_engine_open(struct co_engine *engine, const struct co_bootstrap *bootstra
     engine->workers_status = engine->uses_threads ? co_workers_open(engine) : 0;
     co_messages_share(engine);
     return 0;
+}
+
+void co_engine_lend_proxies(struct co_engine *engine, struct co_proxies *proxies)
+{
+    engine->proxies = proxies;
 }
 
 int co_engine_last_word(const struct co_engine *engine)

@@ -61,6 +61,19 @@ int co_engine_settle(struct co_engine *engine, int least, char *why, size_t why_
 // Collective. Answers until nobody has an operation under way, and closes. Teams are closed before.
 void co_engine_close(struct co_engine *engine);
 
+// Proxies, which the layer above has (src/offload) or has not, alike on all ranks: what a waiting call does for them.
+struct co_proxies {
+    int members_most;                         // of a communicator that they take
+    int (*descriptor)(void *arg);             // readable when something of theirs is over; -1: none
+    void (*sleeps)(void *arg);                // a thread is about to wait for that; then it looks once more
+    void (*wakes)(void *arg);                 // it waits no longer
+    void (*look)(void *arg, uint64_t now_ns); // whether they are there; now and then, while something is under way
+    void *arg;
+    _Atomic unsigned under_way; // calls, counted by that layer
+};
+// Before there is a communicator; they stay where they are until the engine is closed.
+void co_engine_lend_proxies(struct co_engine *engine, struct co_proxies *proxies);
+
 // A communicator's engine side before its first collective is taken: what decisions are made of, a seat on the node,
 // and between nodes what it takes to understand others who begin. One that never carries a collective costs no more.
 // Ids are equal on all members and never used twice in a job.
@@ -200,6 +213,7 @@ struct co_wait {
                   // or its neighbours may be computing
     uint64_t spin_ns;                                                  // before the first sleep since then
     const struct co_shm_op *inline_op;                                 // an operation that runs outside the engine
+    bool (*is_over)(const void *waited_for);                           // for a last look before it sleeps; NULL: none
     bool for_message;                                                  // of this node, which no descriptor tells about
     void (*describe)(const void *waited_for, char *text, size_t room); // NULL: the engine knows
     const void *waited_for;

@@ -87,6 +87,7 @@ struct co_engine {
     struct co_auth *auth;
     struct co_mcast *mcast;
     struct co_p2p *p2p;                      // NULL: messages stay native
+    struct co_proxies *proxies;              // of the layer above; NULL: none, on no rank
     struct co_onesided_collective *onesided; // NULL: no collective goes one-sided, on no rank
     char onesided_text[240];                 // why not, or with which coordinator; empty: none is set
 

@@ -50,6 +50,8 @@
     X(Iallgather)                                                                                                      \
     X(Allgatherv)                                                                                                      \
     X(Iallgatherv)                                                                                                     \
+    X(Ialltoall)                                                                                                       \
+    X(Ialltoallv)                                                                                                      \
     X(Wait)                                                                                                            \
     X(Waitany)                                                                                                         \
     X(Waitall)                                                                                                         \
@@ -87,6 +89,8 @@
     X(Bcast_init)                                                                                                      \
     X(Allgather_init)                                                                                                  \
     X(Allgatherv_init)                                                                                                 \
+    X(Alltoall_init)                                                                                                   \
+    X(Alltoallv_init)                                                                                                  \
     X(Isendrecv)                                                                                                       \
     X(Isendrecv_replace)
 
@@ -99,6 +103,11 @@ int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type
 int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
                          const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
                          MPI_Request *handle);
+int PMPI_Alltoall_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                       MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle);
+int PMPI_Alltoallv_init(const void *send, const int send_counts[], const int send_places[], MPI_Datatype send_type,
+                        void *receive, const int counts[], const int places[], MPI_Datatype receive_type, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *handle);
 int PMPI_Isendrecv(const void *send_address, int send_count, MPI_Datatype send_type, int destination, int send_tag,
                    void *address, int count, MPI_Datatype type, int source, int receive_tag, MPI_Comm comm,
                    MPI_Request *handle);

@@ -235,3 +235,14 @@ int co_local_send_all(int socket, const void *bytes, size_t count, uint64_t unti
     }
     return error < 0 ? error : 0;
 }
+
+bool co_local_has_ended(int socket)
+{
+    struct pollfd look = {.fd = socket, .events = POLLRDHUP};
+    return co_poll(&look, 1, 0) > 0;
+}
+
+int co_local_end(int socket)
+{
+    return shutdown(socket, SHUT_RDWR) == 0 ? 0 : -errno;
+}

@@ -7,6 +7,7 @@
 #ifndef CASTOFF_OFFLOAD_LOCAL_SOCKET_H
 #define CASTOFF_OFFLOAD_LOCAL_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,6 +41,10 @@ ssize_t co_local_rings(int socket);
 // the first of them early (0), and not the second.
 int co_local_await(int socket, uint64_t most_ns);
 int co_local_await_until(int socket, uint64_t until_ns);
+// Whether the other end is closed; rings that have come before stay.
+bool co_local_has_ended(int socket);
+// The other end hears the end of it; the descriptor stays.
+int co_local_end(int socket);
 // All of `count` bytes, before until_ns. 0; -ETIMEDOUT; -EPIPE: the other end is closed; -errno. They wait.
 int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns);
 int co_local_send_all(int socket, const void *bytes, size_t count, uint64_t until_ns);

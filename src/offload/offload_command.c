@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "offload/little_endian.h"
+#include "offload/offload_pattern.h"
 
 enum { OPERATION_AT = 24 }; // in a command
 
@@ -60,7 +60,38 @@ int co_offload_operation_decode(struct co_offload_operation *out, const uint8_t 
 
 static bool command_has_ticket(uint32_t kind)
 {
-    return kind == CO_OFFLOAD_COMMAND_CALL || kind == CO_OFFLOAD_COMMAND_SEND || kind == CO_OFFLOAD_COMMAND_RECEIVE;
+    return kind == CO_OFFLOAD_COMMAND_CALL || kind == CO_OFFLOAD_COMMAND_SEND || kind == CO_OFFLOAD_COMMAND_RECEIVE ||
+           kind == CO_OFFLOAD_COMMAND_REFUSE;
+}
+
+static bool command_has_group(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_COMMAND_GROUP || kind == CO_OFFLOAD_COMMAND_CALL || kind == CO_OFFLOAD_COMMAND_FORGET ||
+           kind == CO_OFFLOAD_COMMAND_ALLTOALL || kind == CO_OFFLOAD_COMMAND_ALLTOALLV;
+}
+
+static bool command_has_team(uint32_t kind)
+{
+    return kind >= CO_OFFLOAD_COMMAND_TEAM_OPEN && kind < CO_OFFLOAD_COMMAND_END;
+}
+
+static size_t item_bytes(uint32_t kind)
+{
+    switch (kind) {
+    case CO_OFFLOAD_COMMAND_GROUP:
+        return CO_OFFLOAD_OPERATION_BYTES;
+    case CO_OFFLOAD_COMMAND_TEAM_OPEN:
+        return CO_OFFLOAD_MEMBER_BYTES;
+    case CO_OFFLOAD_COMMAND_ALLTOALLV:
+        return CO_OFFLOAD_BLOCKS_BYTES;
+    default:
+        return 0;
+    }
+}
+
+size_t co_offload_command_definition_bytes(const struct co_offload_command *command)
+{
+    return command->operations * item_bytes(command->kind);
 }
 
 static bool command_has_operation(uint32_t kind)
@@ -77,12 +108,40 @@ void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const stru
     }
     if (command_has_operation(command->kind)) {
         co_offload_operation_encode(out + OPERATION_AT, &command->operation);
-    } else if (command->kind != CO_OFFLOAD_COMMAND_BYE) {
+    }
+    if (command_has_group(command->kind)) {
         co_little_endian_put(out + 8, command->group, 8);
     }
-    if (command->kind == CO_OFFLOAD_COMMAND_GROUP) {
+    if (item_bytes(command->kind) > 0) {
         co_little_endian_put(out + 16, command->operations, 4);
         co_little_endian_put(out + 24, command->definition, 8);
+    }
+    if (command_has_team(command->kind)) {
+        co_little_endian_put(out + 32, command->team, 8);
+    }
+    if (command->kind == CO_OFFLOAD_COMMAND_ALLTOALL || command->kind == CO_OFFLOAD_COMMAND_ALLTOALLV) {
+        co_little_endian_put(out + 20, command->has_own, 4);
+    }
+    if (command->kind == CO_OFFLOAD_COMMAND_ALLTOALL) {
+        co_little_endian_put(out + 40, command->send, 8);
+        co_little_endian_put(out + 48, command->receive, 8);
+        co_little_endian_put(out + 56, command->bytes, 8);
+    }
+}
+
+// What does not belong to its kind is found by encoding it again.
+static bool command_is_good(const struct co_offload_command *command)
+{
+    switch (command->kind) {
+    case CO_OFFLOAD_COMMAND_GROUP:
+        return command->operations <= CO_OFFLOAD_OPERATIONS_MAX;
+    case CO_OFFLOAD_COMMAND_TEAM_OPEN:
+    case CO_OFFLOAD_COMMAND_ALLTOALLV:
+        return command->operations > 0 && command->operations <= CO_OFFLOAD_MEMBERS_MAX;
+    case CO_OFFLOAD_COMMAND_ALLTOALL:
+        return command->bytes <= CO_OFFLOAD_BYTES_MAX;
+    default:
+        return command->kind >= CO_OFFLOAD_COMMAND_GROUP && command->kind < CO_OFFLOAD_COMMAND_END;
     }
 }
 
@@ -91,22 +150,28 @@ int co_offload_command_decode(struct co_offload_command *out, const uint8_t byte
 {
     uint8_t again[CO_OFFLOAD_COMMAND_BYTES];
     uint32_t kind = (uint32_t)co_little_endian_get(bytes, 4);
-    bool is_good = kind >= CO_OFFLOAD_COMMAND_GROUP && kind < CO_OFFLOAD_COMMAND_END;
+    bool is_good = true;
 
     *out = (struct co_offload_command){.kind = kind,
                                        .ticket = (uint32_t)co_little_endian_get(bytes + 4, 4),
-                                       .group = co_little_endian_get(bytes + 8, 8)};
+                                       .group = co_little_endian_get(bytes + 8, 8),
+                                       .operations = (uint32_t)co_little_endian_get(bytes + 16, 4),
+                                       .has_own = co_little_endian_get(bytes + 20, 4) == 1,
+                                       .definition = co_little_endian_get(bytes + 24, 8),
+                                       .team = co_little_endian_get(bytes + 32, 8),
+                                       .send = co_little_endian_get(bytes + 40, 8),
+                                       .receive = co_little_endian_get(bytes + 48, 8),
+                                       .bytes = co_little_endian_get(bytes + 56, 8)};
     if (command_has_operation(kind)) {
         uint32_t wanted = kind == CO_OFFLOAD_COMMAND_SEND ? CO_OFFLOAD_OPERATION_SEND : CO_OFFLOAD_OPERATION_RECEIVE;
         is_good = co_offload_operation_decode(&out->operation, bytes + OPERATION_AT, ranks) == 0 &&
                   out->operation.kind == wanted;
-    } else if (kind == CO_OFFLOAD_COMMAND_GROUP) {
-        out->operations = (uint32_t)co_little_endian_get(bytes + 16, 4);
-        out->definition = co_little_endian_get(bytes + 24, 8);
-        is_good = out->operations <= CO_OFFLOAD_OPERATIONS_MAX;
     }
     co_offload_command_encode(again, out);
-    return is_good && out->ticket < CO_TICKETS && memcmp(again, bytes, CO_OFFLOAD_COMMAND_BYTES) == 0 ? 0 : -EPROTO;
+    return is_good && command_is_good(out) && out->ticket < CO_TICKETS &&
+                   memcmp(again, bytes, CO_OFFLOAD_COMMAND_BYTES) == 0
+               ? 0
+               : -EPROTO;
 }
 
 void co_offload_completion_encode(uint8_t out[CO_OFFLOAD_COMPLETION_BYTES],

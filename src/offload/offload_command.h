@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a rank and its proxy say to each other: commands of 64 bytes, the operations of a recorded group, and
-// completions of 64 bytes. Layout and validation, in one place (docs/wire-format.md has the drawing). A proxy decodes
-// from a copy of its own: a rank may write into its ring at any moment. Numbers are little-endian and of fixed width,
-// so that a proxy may sit on another machine. Pure; any thread; hot.
+// What a rank and its proxy say to each other: commands of 64 bytes, the operations of a recorded group, teams and the
+// patterns of their calls, which are kept and called as groups are (offload_pattern.h), and completions of 64 bytes.
+// Layout and validation, in one place (docs/wire-format.md has the drawing). A proxy decodes from a copy of its own: a
+// rank may write into its ring at any moment. Numbers are little-endian and of fixed width, so that a proxy may sit on
+// another machine. Pure; any thread; hot.
 #ifndef CASTOFF_OFFLOAD_OFFLOAD_COMMAND_H
 #define CASTOFF_OFFLOAD_OFFLOAD_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +18,10 @@
 #define CO_OFFLOAD_OPERATIONS_MAX 65536 // of a group
 // Of all groups that a proxy keeps for a rank, with those that calls under way still need.
 #define CO_OFFLOAD_OPERATIONS_KEPT (4 * CO_OFFLOAD_OPERATIONS_MAX)
-#define CO_TICKETS 1024 // a call's number while it is under way; a rank has so many at once
+#define CO_OFFLOAD_MEMBERS_MAX (1 << 20)  // of a team, if a definition has room for it
+#define CO_OFFLOAD_TEAMS_MAX 65536        // that a rank may have open,
+#define CO_OFFLOAD_MEMBERS_KEPT (1 << 22) // with so many members together
+#define CO_TICKETS 1024                   // a call's number while it is under way; a rank has so many at once
 
 // What a message may have: addresses of user space, and room for sums.
 #define CO_OFFLOAD_BYTES_MAX ((uint64_t)1 << 47)
@@ -28,6 +33,11 @@ enum co_offload_command_kind {
     CO_OFFLOAD_COMMAND_RECEIVE,
     CO_OFFLOAD_COMMAND_FORGET, // the group; calls under way go on
     CO_OFFLOAD_COMMAND_BYE,    // nothing more will come
+    CO_OFFLOAD_COMMAND_TEAM_OPEN,
+    CO_OFFLOAD_COMMAND_TEAM_CLOSE, // its patterns are forgotten, and its calls over
+    CO_OFFLOAD_COMMAND_ALLTOALL,   // a group of this number: blocks of equal length, one behind the other
+    CO_OFFLOAD_COMMAND_ALLTOALLV,  // likewise, each as its definition says
+    CO_OFFLOAD_COMMAND_REFUSE,     // the next call of the team cannot be made: the others hear so
     CO_OFFLOAD_COMMAND_END
 };
 
@@ -49,10 +59,13 @@ struct co_offload_operation {
 
 struct co_offload_command {
     uint32_t kind;
-    uint32_t ticket;                       // CALL, SEND, RECEIVE: below CO_TICKETS, of none that is under way
-    uint64_t group;                        // GROUP, CALL, FORGET
-    uint32_t operations;                   // GROUP: so many,
-    uint64_t definition;                   // at this place of the byte area
+    uint32_t ticket;                       // CALL, SEND, RECEIVE: below CO_TICKETS, of none that is under way; REFUSE
+    uint64_t group;                        // GROUP, ALLTOALL, ALLTOALLV, CALL, FORGET
+    uint32_t operations;                   // GROUP: so many; TEAM_OPEN, ALLTOALLV: members,
+    uint64_t definition;                   // all of them at this place of the byte area
+    uint64_t team;                         // TEAM_OPEN, TEAM_CLOSE, ALLTOALL, ALLTOALLV, REFUSE
+    bool has_own;                          // ALLTOALL, ALLTOALLV: the proxy moves the rank's own block, too
+    uint64_t send, receive, bytes;         // ALLTOALL: addresses of both buffers, bytes of a block
     struct co_offload_operation operation; // SEND, RECEIVE
 };
 
@@ -65,6 +78,9 @@ struct co_offload_completion {
 };
 
 #define CO_OFFLOAD_COMPLETION_DONE 1
+
+// Of its operations, members or blocks in the byte area.
+size_t co_offload_command_definition_bytes(const struct co_offload_command *command);
 
 void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const struct co_offload_command *command);
 // `ranks` of the job: peers are below. -EPROTO: no such command, bit for bit.

@@ -52,6 +52,7 @@ void co_offload_job_encode(uint8_t out[CO_OFFLOAD_JOB_BYTES], const struct co_of
     memcpy(out + 208, job->rank_cores, CO_OFFLOAD_CORE_BYTES);
     text_put(out + 336, job->place, CO_OFFLOAD_PLACE_BYTES);
     co_little_endian_put(out + 400, job->deadline_ns, 8);
+    co_little_endian_put(out + 408, job->first_number, 8);
 }
 
 int co_offload_job_decode(struct co_offload_job *out, const uint8_t bytes[CO_OFFLOAD_JOB_BYTES])
@@ -66,6 +67,7 @@ int co_offload_job_decode(struct co_offload_job *out, const uint8_t bytes[CO_OFF
                                  .staging_bytes = co_little_endian_get(bytes + 32, 8),
                                  .auth = (uint32_t)co_little_endian_get(bytes + 76, 4),
                                  .deadline_ns = co_little_endian_get(bytes + 400, 8),
+                                 .first_number = co_little_endian_get(bytes + 408, 8),
                                  .has_cores = has_cores == 1};
 
     memcpy(job.key, bytes + 40, CO_OFFLOAD_KEY_BYTES);

@@ -13,7 +13,7 @@
 
 #define CO_OFFLOAD_CORE_BYTES 128 // a bit a core, as in a cpu_set_t
 #define CO_OFFLOAD_PLACE_BYTES 64 // with its end
-#define CO_OFFLOAD_JOB_BYTES 408
+#define CO_OFFLOAD_JOB_BYTES 416
 #define CO_OFFLOAD_JOB_RANK_BYTES 8 // behind it, for each rank of the job
 #define CO_OFFLOAD_JOB_RANKS_MAX (1 << 20)
 #define CO_OFFLOAD_STARTED_BYTES 88
@@ -30,6 +30,7 @@ struct co_offload_job {
     uint8_t key[CO_OFFLOAD_KEY_BYTES];
     uint32_t auth;                             // enum co_auth_form, of bytes between proxies
     uint64_t deadline_ns;                      // a proxy that is silent for so long, while others wait, is lost
+    uint64_t first_number;                     // of messages and calls; 0, but for tests
     char place[CO_OFFLOAD_PLACE_BYTES];        // address where it listens for other proxies; "": there are none
     bool has_cores;                            // it binds itself to `cores`;
     uint8_t cores[CO_OFFLOAD_CORE_BYTES];      // else to those that are not of its ranks, if there are any

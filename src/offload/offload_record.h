@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What proxies say to each other: layout and validation of records, in one place (docs/wire-format.md has the drawing).
-// A record names messages by ranks, tag and number, never by an address of a process. Tags that keep strangers out are
-// the carrier's, around the record. Pure; any thread; DATA is hot.
+// A record names messages by ranks, tag and number, never by an address of a process. Those of a team's calls have
+// kinds of their own, with the team where others have tag and space. Tags that keep strangers out are the carrier's,
+// around the record. Pure; any thread; DATA is hot.
 #ifndef CASTOFF_OFFLOAD_OFFLOAD_RECORD_H
 #define CASTOFF_OFFLOAD_OFFLOAD_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "offload/offload_key.h"
@@ -25,6 +27,11 @@ enum co_offload_record_kind {
     CO_OFFLOAD_RECORD_RECEIVE_FAILED, // control: receives that take nothing (any more)
     CO_OFFLOAD_RECORD_GONE,           // control: a rank has ended; bulk: it has left, behind its last bytes
     CO_OFFLOAD_RECORD_DATA,           // bulk: a piece of a message
+    CO_OFFLOAD_RECORD_CALLED, // control: ranks that have begun so many calls of a team: their receives are ready
+    CO_OFFLOAD_RECORD_ASK,    // control: of a team that a rank has opened: what have others called?
+    CO_OFFLOAD_RECORD_TEAM_SEND_FAILED,    // control: as above, of a team's calls
+    CO_OFFLOAD_RECORD_TEAM_RECEIVE_FAILED, // control
+    CO_OFFLOAD_RECORD_TEAM_DATA,           // bulk
     CO_OFFLOAD_RECORD_END
 };
 
@@ -34,7 +41,7 @@ struct co_offload_record {
         struct {
             uint32_t count;
             const uint8_t *bytes; // where they stand: co_offload_record_entry
-        } entries;                // READY, SEND_FAILED, RECEIVE_FAILED
+        } entries;                // all but GONE and DATA
         uint32_t rank;            // GONE
         struct {
             struct co_offload_key key;
@@ -45,7 +52,13 @@ struct co_offload_record {
     };
 };
 
-// Of 1 to CO_OFFLOAD_RECORD_ENTRIES_MAX keys. Returns the bytes of the record.
+// CALLED and ASK have keys of space TEAM with `to` zero: `from` has begun `number` calls, or asks (number 0).
+static inline bool co_offload_record_is_data(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_RECORD_DATA || kind == CO_OFFLOAD_RECORD_TEAM_DATA;
+}
+
+// Of 1 to CO_OFFLOAD_RECORD_ENTRIES_MAX keys, all of the kind's space. Returns the bytes of the record.
 size_t co_offload_record_encode_entries(uint8_t *out, enum co_offload_record_kind kind,
                                         const struct co_offload_key *keys, uint32_t count);
 size_t co_offload_record_encode_gone(uint8_t out[CO_OFFLOAD_RECORD_HEAD_BYTES + 8], uint32_t rank);

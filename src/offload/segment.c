@@ -110,6 +110,11 @@ struct co_offload_completion co_segment_collect(struct co_segment_rank *rank, ui
     return completion;
 }
 
+void co_segment_rank_may_sleep(struct co_segment_rank *rank)
+{
+    atomic_store_explicit(&rank->memory->rank_sleeps, 1, memory_order_seq_cst); // as below
+}
+
 bool co_segment_rank_sleeps(struct co_segment_rank *rank, uint32_t ticket)
 {
     // As in co_segment_give, with co_segment_complete on the other side.

@@ -67,6 +67,8 @@ bool co_segment_is_done(const struct co_segment_rank *rank, uint32_t ticket);
 struct co_offload_completion co_segment_collect(struct co_segment_rank *rank, uint32_t ticket);
 // True: that call is not over, and the proxy will ring at the end of the next one that is. False: awake, look.
 bool co_segment_rank_sleeps(struct co_segment_rank *rank, uint32_t ticket);
+// The same without a look: who says so looks at all that he waits for, behind a fence.
+void co_segment_rank_may_sleep(struct co_segment_rank *rank);
 void co_segment_rank_wakes(struct co_segment_rank *rank);
 
 // -EPROTO: another version.

@@ -28,7 +28,7 @@ static size_t record_encode(const struct co_offload_record *record)
     if (record->kind == CO_OFFLOAD_RECORD_GONE) {
         return co_offload_record_encode_gone(again, record->rank);
     }
-    if (record->kind == CO_OFFLOAD_RECORD_DATA) {
+    if (co_offload_record_is_data(record->kind)) {
         co_offload_record_encode_data_head(again, &record->data.key, record->data.offset, record->data.whole,
                                            record->data.payload_bytes);
         memcpy(again + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, record->data.payload, record->data.payload_bytes);

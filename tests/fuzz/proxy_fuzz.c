@@ -78,7 +78,8 @@ static void control(struct co_carrier *carrier, int peer, const void *record, si
 {
     struct co_offload_record decoded;
     (void)carrier;
-    if (peer != 1 || co_offload_record_decode(&decoded, record, bytes) != 0 || decoded.kind == CO_OFFLOAD_RECORD_DATA) {
+    if (peer != 1 || co_offload_record_decode(&decoded, record, bytes) != 0 ||
+        co_offload_record_is_data(decoded.kind)) {
         abort();
     }
 }
@@ -95,7 +96,7 @@ static void bulk(struct co_carrier *carrier, int peer, const void *record, size_
     struct co_offload_record decoded;
     (void)carrier;
     if (peer != 1 || co_offload_record_decode(&decoded, record, bytes) != 0 ||
-        (decoded.kind != CO_OFFLOAD_RECORD_DATA && decoded.kind != CO_OFFLOAD_RECORD_GONE)) {
+        (!co_offload_record_is_data(decoded.kind) && decoded.kind != CO_OFFLOAD_RECORD_GONE)) {
         abort();
     }
 }
@@ -131,7 +132,7 @@ static void command(struct co_proxy *proxy, int rank, const uint8_t *step, size_
         return;
     }
     bool is_call = decoded.kind == CO_OFFLOAD_COMMAND_CALL || decoded.kind == CO_OFFLOAD_COMMAND_SEND ||
-                   decoded.kind == CO_OFFLOAD_COMMAND_RECEIVE;
+                   decoded.kind == CO_OFFLOAD_COMMAND_RECEIVE || decoded.kind == CO_OFFLOAD_COMMAND_REFUSE;
     int error = co_proxy_command(proxy, rank, &decoded, step + head, bytes - head);
     if (error == 0 && is_call) {
         calls[rank]++;

@@ -18,7 +18,7 @@ MPI_TESTS_CXXFLAGS ?= -std=c++17 -O2 -g -DOMPI_SKIP_MPICXX -Wall -Wextra -Wshado
 MPI_TESTS_FFLAGS ?= -O2 -g -std=legacy -w
 
 # From version 5 on Open MPI has persistent collectives by the names that MPI 4 gives them, and by no others; so has MPICH.
-mpi_tests_renamed := Barrier_init Bcast_init Allgather_init Allgatherv_init
+mpi_tests_renamed := Barrier_init Bcast_init Allgather_init Allgatherv_init Alltoall_init Alltoallv_init
 mpi_tests_names := $(if $(shell $(MPICC) --showme:version 2>/dev/null | grep -o 'Open MPI [0-4]'),,$\
   $(foreach name,$(mpi_tests_renamed),-DMPIX_$(name)=MPI_$(name)))
 

@@ -126,6 +126,8 @@ mode_settings() {
     off) settings+=(CASTOFF_ENABLE=0) ;;
     on | faults | damage)
         settings+=(CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_BCAST_INIT=yes CASTOFF_ALLGATHER_INIT=yes CASTOFF_ALLGATHERV_INIT=yes CASTOFF_STALL_S=15)
+        # Where a program has proxies, by its environment.
+        settings+=(CASTOFF_IALLTOALL=yes CASTOFF_IALLTOALLV=yes CASTOFF_ALLTOALL_INIT=yes CASTOFF_ALLTOALLV_INIT=yes)
         settings+=("CASTOFF_REPORT=$3" "${extra_settings[@]}")
         ;;
     esac

@@ -48,8 +48,8 @@ struct co_bench_request {
     bool forces;             // takes whatever is possible, as --tune must
     bool takes_turns;        // calls of one size in the same rounds, held against the first
     const char *calls_given; // NULL: the usual ones
-    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute,
-        *blocks;                  // NULL: the program's default
+    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute, *blocks,
+        *pin;                     // NULL: the program's default
     const char *mpirun_arguments; // more of them, separated by blanks
     char *settings[BENCH_SETTINGS_MAX + 4];
     int setting_count;

@@ -97,6 +97,15 @@ static int check_blocks(const struct complaint *complaint, const char *text)
     return -EINVAL;
 }
 
+static int check_pin(const struct complaint *complaint, const char *text)
+{
+    if (!text || strcmp(text, "none") == 0 || strcmp(text, "measured") == 0 || strcmp(text, "shared") == 0) {
+        return 0;
+    }
+    snprintf(complaint->why, complaint->room, "--pin '%s' is none of none, measured, shared", text);
+    return -EINVAL;
+}
+
 int co_bench_request_check(const struct co_bench_request *request, char *why, size_t why_room)
 {
     struct complaint complaint = {why, why_room};
@@ -107,5 +116,6 @@ int co_bench_request_check(const struct co_bench_request *request, char *why, si
     failed = failed ? failed : check_count(&complaint, "late-ms", request->late_ms, 0, &unused);
     failed = failed ? failed : check_compute(&complaint, request->compute);
     failed = failed ? failed : check_blocks(&complaint, request->blocks);
+    failed = failed ? failed : check_pin(&complaint, request->pin);
     return failed ? failed : check_root(&complaint, request);
 }

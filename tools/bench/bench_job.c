@@ -19,7 +19,7 @@
 #include "tools/launch/places.h"
 #include "tools/launch/wrapper.h"
 
-enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25, FORCED = 9 };
+enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25, FORCED = 9, PROXIED = 4 };
 
 struct job {
     const char *name, *variable, *value;
@@ -131,11 +131,33 @@ static int put_forced(const struct co_bench_request *request, char **settings)
     return request->forces ? FORCED : 0;
 }
 
+// What proxies carry, and where they are. Without them a comparison of these calls is none, so unless somebody says
+// otherwise there are proxies.
+static int put_proxies(const struct co_bench_request *request, char **settings)
+{
+    static char with[][32] = {"CASTOFF_PROXY=yes", "CASTOFF_IALLTOALL=yes", "CASTOFF_IALLTOALLV=yes"};
+    static char cores[48];
+    long last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+    int count = 0;
+    if (!strstr(request->calls, "alltoall")) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof with / sizeof *with && !co_environment("CASTOFF_PROXY"); i++) {
+        settings[count++] = with[i];
+    }
+    if (request->pin && strcmp(request->pin, "none") != 0 && last > 0 && !co_environment("CASTOFF_PROXY_CORES")) {
+        snprintf(cores, sizeof cores, "CASTOFF_PROXY_CORES=%d-%ld", strcmp(request->pin, "measured") == 0, last);
+        settings[count++] = cores;
+    }
+    return count;
+}
+
 static int put_wrapper(struct words *words, const struct co_bench_request *request)
 {
     struct co_wrapper wrapper;
-    char *settings[BENCH_SETTINGS_MAX + FORCED + 1];
+    char *settings[BENCH_SETTINGS_MAX + FORCED + PROXIED + 1];
     int count = put_forced(request, settings);
+    count += put_proxies(request, settings + count);
     for (int i = 0; i < request->setting_count; i++) {
         settings[count++] = request->settings[i];
     }
@@ -175,6 +197,7 @@ static void put_program(struct words *words, const struct co_bench_request *requ
     put_pair(words, "--root", request->root);
     put_pair(words, "--compute", request->compute);
     put_pair(words, "--blocks", request->blocks);
+    put_pair(words, "--pin", request->pin);
     if (request->takes_turns && !job->only_call) {
         put(words, "--in-turn");
     }

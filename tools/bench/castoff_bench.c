@@ -32,6 +32,7 @@ enum {
     OPTION_ROOT,
     OPTION_COMPUTE,
     OPTION_BLOCKS,
+    OPTION_PIN,
     OPTION_MPIRUN,
     OPTION_SET,
     OPTION_JSON,
@@ -60,6 +61,7 @@ static const struct option long_options[] = {
     {"root", required_argument, NULL, OPTION_ROOT},
     {"compute", required_argument, NULL, OPTION_COMPUTE},
     {"blocks", required_argument, NULL, OPTION_BLOCKS},
+    {"pin", required_argument, NULL, OPTION_PIN},
     {"mpirun-options", required_argument, NULL, OPTION_MPIRUN},
     {"set", required_argument, NULL, OPTION_SET},
     {"json", required_argument, NULL, OPTION_JSON},
@@ -97,6 +99,8 @@ static const char **text_option(struct co_bench_request *request, struct co_benc
         return &request->compute;
     case OPTION_BLOCKS:
         return &request->blocks;
+    case OPTION_PIN:
+        return &request->pin;
     case OPTION_ROOT:
         return &request->root;
     case OPTION_MPIRUN:
@@ -247,9 +251,9 @@ static bool complete_request(struct co_bench_request *request)
 {
     char why[BENCH_CALLS_TEXT + 128];
     if (request->is_p2p &&
-        (request->tune || request->root || request->late_ms || request->compute || request->blocks)) {
-        co_command_complain(&co_command_bench,
-                            "--tune, --root, --late-ms, --compute and --blocks are for collectives, not for p2p");
+        (request->tune || request->root || request->late_ms || request->compute || request->blocks || request->pin)) {
+        co_command_complain(&co_command_bench, "--tune, --root, --late-ms, --compute, --blocks and --pin are for "
+                                               "collectives, not for p2p");
         return false;
     }
     if (!request->is_p2p && request->depth_count > 0) {
@@ -347,9 +351,10 @@ const struct co_command co_command_bench = {
     "compare castoff with stock MPI in one job, size by size, on this machine or in the laboratory",
     "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
     "  p2p                  messages between pairs of ranks instead of collectives, with CASTOFF_P2P=yes\n"
-    "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), allgatherv, iallgatherv,\n"
-    "                       persistent-bcast, persistent-allgather, persistent-allgatherv (start and wait of one that\n"
-    "                       was made before), istart, overlap (of iallgather), overlap-ibcast, overlap-iallgatherv;\n"
+    "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), allgatherv, iallgatherv, ialltoall,\n"
+    "                       ialltoallv (both by proxies), persistent-bcast, persistent-allgather, persistent-allgatherv\n"
+    "                       (start and wait of one that was made before), istart, overlap (of iallgather),\n"
+    "                       overlap-ibcast, overlap-iallgatherv, overlap-ialltoall, overlap-ialltoallv;\n"
     "                       with p2p of latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
     "                       posted, unexpected, and the last two with -reverse, -any, -any-reverse behind them (all)\n"
     "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M, with p2p 1:4M\n"
@@ -368,7 +373,9 @@ const struct co_command co_command_bench = {
     "  --late-ms MS         istart: how late the last rank comes (20)\n"
     "  --compute KIND       overlap: osu (units of work until the time is over, the default), steps (a fixed\n"
     "                       amount of work) or sleep (the processor is free, as with an accelerator)\n"
-    "  --blocks KIND        of the allgatherv calls: growing (each rank's longer than the one before, the default),\n"
+    "  --pin KIND           measured: rank 0 alone on the first core, where it alone computes; other ranks and proxies on\n"
+    "                       the other cores. shared: a rank on each core in turn, proxies on all. none (the default)\n"
+    "  --blocks KIND        of the allgatherv and alltoallv calls: growing (each rank's longer than the one before, the default),\n"
     "                       equal, or long (the first rank's ten times the others')\n"
     "  --mpirun-options W   more words for mpirun, separated by blanks\n"
     "  --lab HOSTS          in the laboratory, with so many hosts (needs root)\n"

@@ -160,6 +160,9 @@ static int parse_pair(struct co_fault_plan *plan, const char *name, char *value)
     if (strcmp(name, "seed") == 0) {
         return parse_number(&plan->seed, value, UINT64_MAX);
     }
+    if (strcmp(name, "first") == 0) {
+        return parse_number(&plan->first_number, value, UINT64_MAX / 2);
+    }
     if (strcmp(name, "kind") == 0) {
         return parse_kinds(plan, value);
     }

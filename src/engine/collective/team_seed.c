@@ -80,6 +80,7 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
     facts->has_multicast = engine->has_multicast;
     facts->has_single_copy = engine->has_single_copy;
     facts->is_oversubscribed = engine->is_oversubscribed;
+    facts->has_proxies = engine->proxies != NULL && size <= engine->proxies->members_most;
     int self = world_ranks[rank], status = 0;
     struct neighbourhood ours = survey(facts, engine, world_ranks, engine->node_of_rank[self], units, leaders);
     facts->transport = facts->nodes == 1       ? CO_TRANSPORT_SHM

@@ -21,7 +21,7 @@
 static const char *const reason_texts[CO_REASON_COUNT] = {CO_REASONS(REASON_TEXT)};
 #undef REASON_TEXT
 
-static const char *const transport_texts[CO_TRANSPORT_COUNT] = {"any", "shm", "udp", "verbs"};
+static const char *const transport_texts[CO_TRANSPORT_COUNT] = {"any", "shm", "udp", "verbs", "proxy"};
 
 #define CALL_TEXT(id, text, word) text,
 #define CALL_WORD(id, text, word) word,
@@ -42,8 +42,14 @@ static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call c
     if (facts->ranks < 2) {
         return CO_ONE_RANK;
     }
+    if (co_call_is_proxied(call) && !facts->has_proxies) {
+        return CO_NO_PROXY;
+    }
     if (bytes == 0) {
         return CO_ZERO_BYTES;
+    }
+    if (co_call_is_proxied(call)) {
+        return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
     }
     if (facts->nodes > 1 && !facts->has_multicast) {
         return CO_NO_MULTICAST;
@@ -56,10 +62,11 @@ static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call c
 
 static bool row_fits(const struct co_tune_row *row, const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
+    enum co_transport_kind transport = co_call_is_proxied(call) ? CO_TRANSPORT_PROXY : facts->transport;
     return row->call == call && row->where == (facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS) &&
            facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
            facts->max_ranks_per_node >= row->per_node_min && facts->max_ranks_per_node <= row->per_node_max &&
-           (row->transport == CO_TRANSPORT_ANY || row->transport == facts->transport) && bytes >= row->bytes_min &&
+           (row->transport == CO_TRANSPORT_ANY || row->transport == transport) && bytes >= row->bytes_min &&
            bytes <= row->bytes_max;
 }
 

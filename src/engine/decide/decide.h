@@ -19,7 +19,11 @@
     X(IALLGATHERV, "MPI_Iallgatherv", "iallgatherv")                                                                   \
     X(BCAST_INIT, "MPIX_Bcast_init", "bcast_init")                                                                     \
     X(ALLGATHER_INIT, "MPIX_Allgather_init", "allgather_init")                                                         \
-    X(ALLGATHERV_INIT, "MPIX_Allgatherv_init", "allgatherv_init")
+    X(ALLGATHERV_INIT, "MPIX_Allgatherv_init", "allgatherv_init")                                                      \
+    X(IALLTOALL, "MPI_Ialltoall", "ialltoall")                                                                         \
+    X(IALLTOALLV, "MPI_Ialltoallv", "ialltoallv")                                                                      \
+    X(ALLTOALL_INIT, "MPIX_Alltoall_init", "alltoall_init")                                                            \
+    X(ALLTOALLV_INIT, "MPIX_Alltoallv_init", "alltoallv_init")
 
 #define CO_CALL_ID(id, text, word) CO_CALL_##id,
 enum co_call { CO_CALLS(CO_CALL_ID) CO_CALL_COUNT };
@@ -37,14 +41,24 @@ static inline enum co_call co_call_started(enum co_call call)
     return call == CO_CALL_BCAST_INIT        ? CO_CALL_IBCAST
            : call == CO_CALL_ALLGATHER_INIT  ? CO_CALL_IALLGATHER
            : call == CO_CALL_ALLGATHERV_INIT ? CO_CALL_IALLGATHERV
+           : call == CO_CALL_ALLTOALL_INIT   ? CO_CALL_IALLTOALL
+           : call == CO_CALL_ALLTOALLV_INIT  ? CO_CALL_IALLTOALLV
                                              : call;
+}
+
+// Carried by proxies (src/offload), and by nothing else.
+static inline bool co_call_is_proxied(enum co_call call)
+{
+    enum co_call started = co_call_started(call);
+    return started == CO_CALL_IALLTOALL || started == CO_CALL_IALLTOALLV;
 }
 
 // Returns at once, and is completed behind a request.
 static inline bool co_call_is_nonblocking(enum co_call call)
 {
     enum co_call started = co_call_started(call);
-    return started == CO_CALL_IBCAST || started == CO_CALL_IALLGATHER || started == CO_CALL_IALLGATHERV;
+    return started == CO_CALL_IBCAST || started == CO_CALL_IALLGATHER || started == CO_CALL_IALLGATHERV ||
+           co_call_is_proxied(started);
 }
 
 // Reasons, in the words of the report. CO_TAKE is 0. Those from NOT_STARTED on
@@ -60,6 +74,7 @@ static inline bool co_call_is_nonblocking(enum co_call call)
     X(FOUND_SLOWER, "found_slower_here")                                                                               \
     X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
     X(NO_TRANSPORT, "no_transport")                                                                                    \
+    X(NO_PROXY, "no_proxy")                                                                                            \
     X(DEVICE_MEMORY, "native_takes_device_memory")                                                                     \
     X(SEVERAL_NODES, "several_nodes")                                                                                  \
     X(NOT_STARTED, "castoff_not_started")                                                                              \
@@ -79,9 +94,16 @@ const char *co_reason_text(enum co_reason reason);
 const char *co_call_text(enum co_call call); // "MPI_Bcast"
 const char *co_call_word(enum co_call call); // "bcast"
 
-// What carries a team's bytes: shared memory on one node, else what lies between its nodes, below any injected faults.
-// Rows of the table that name none fit any.
-enum co_transport_kind { CO_TRANSPORT_ANY, CO_TRANSPORT_SHM, CO_TRANSPORT_UDP, CO_TRANSPORT_VERBS, CO_TRANSPORT_COUNT };
+// What carries a team's bytes: shared memory on one node, else what lies between its nodes, below any injected faults;
+// proxies, for the calls that they carry. Rows of the table that name none fit any.
+enum co_transport_kind {
+    CO_TRANSPORT_ANY,
+    CO_TRANSPORT_SHM,
+    CO_TRANSPORT_UDP,
+    CO_TRANSPORT_VERBS,
+    CO_TRANSPORT_PROXY,
+    CO_TRANSPORT_COUNT
+};
 
 const char *co_transport_kind_text(enum co_transport_kind transport); // "udp"
 // Of a text of so many bytes; CO_TRANSPORT_COUNT: none is called so.
@@ -94,16 +116,19 @@ struct co_team_facts {
     int nodes;
     int max_ranks_per_node; // on the node that has most of them
     enum co_transport_kind transport;
-    bool has_multicast;     // all its nodes heard the probe
-    bool has_shm;           // every node with several ranks has shared memory
-    bool has_single_copy;   // on every node with several ranks
-    bool is_oversubscribed; // some node has more ranks of the job than cores
+    // Bits, for there is one of these for each communicator.
+    bool has_multicast : 1;     // all its nodes heard the probe
+    bool has_shm : 1;           // every node with several ranks has shared memory
+    bool has_single_copy : 1;   // on every node with several ranks
+    bool is_oversubscribed : 1; // some node has more ranks of the job than cores
+    bool has_proxies : 1;       // every node has one, and they take a communicator of so many ranks
 };
 
 struct co_tune_table;
 
 // `bytes`: Bcast the message, Allgather one rank's block, Allgatherv the mean of the blocks, rounded up (decide.c says
-// why). `policy` is CO_AUTO, CO_YES or CO_NO of the call's setting.
+// why), Alltoall what a rank has for each, Alltoallv 1, for no rank knows what the others have. `policy` is CO_AUTO,
+// CO_YES or CO_NO of the call's setting.
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                          size_t bytes, int policy);
 

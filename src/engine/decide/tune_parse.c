@@ -145,12 +145,17 @@ static int parse_transport(const struct word *value, const struct place *place, 
 {
     row->transport = co_transport_kind_named(value->text, value->bytes);
     if (row->transport == CO_TRANSPORT_COUNT) {
-        return refuse(place, "'%.*s' is not a transport: shm, udp or any", shown(value), value->text);
+        return refuse(place, "'%.*s' is not a transport: shm, udp, proxy or any", shown(value), value->text);
+    }
+    if (row->transport != CO_TRANSPORT_ANY && co_call_is_proxied(row->call) != (row->transport == CO_TRANSPORT_PROXY)) {
+        return refuse(place, "%s is not carried by %s", co_call_word(row->call),
+                      co_transport_kind_text(row->transport));
     }
     if (row->where == CO_TUNE_HOSTS && row->transport == CO_TRANSPORT_SHM) {
         return refuse(place, "shm is no transport between hosts");
     }
-    if (row->where == CO_TUNE_NODE && row->transport != CO_TRANSPORT_SHM && row->transport != CO_TRANSPORT_ANY) {
+    if (row->where == CO_TUNE_NODE && row->transport != CO_TRANSPORT_SHM && row->transport != CO_TRANSPORT_PROXY &&
+        row->transport != CO_TRANSPORT_ANY) {
         return refuse(place, "the transport of a node is shm, not %s", co_transport_kind_text(row->transport));
     }
     return 0;

@@ -20,10 +20,10 @@ static const char *const where_words[] = {"node", "hosts"};
 const char co_tune_table_head[] =
     "# CALL WHERE ranks A-B ranks_per_node C-D transport NAME bytes E-F decline|take\n"
     "# The first row that fits a call decides; what none fits is taken. CALL: bcast, ibcast, allgather,\n"
-    "# iallgather, allgatherv or iallgatherv (of unequal blocks, by their mean).\n"
+    "# iallgather, allgatherv or iallgatherv (of unequal blocks, by their mean), ialltoall, ialltoallv (bytes: 1).\n"
     "# WHERE: node (all ranks on one) or hosts (on several). ranks: of the communicator; ranks_per_node: on that of its nodes\n"
-    "# that has most. transport: shm on one node; between hosts udp. bytes: the message of a broadcast, one\n"
-    "# rank's block of an allgather. ranks_per_node and transport may be left out: any. A range may be open: 65536-\n";
+    "# that has most. transport: shm on one node; between hosts udp; proxy of what proxies carry (ialltoall, ialltoallv).\n"
+    "# bytes: the message of a broadcast, one rank's block of an allgather, of an ialltoall to each. ranks_per_node and transport may be left out: any. A range may be open: 65536-\n";
 
 struct sink {
     char *text;

@@ -16,6 +16,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
+#include "engine/progress/proxies_look.h"
 #include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
 
@@ -173,6 +174,7 @@ int co_engine_poll(struct co_engine *engine)
     co_store_relaxed(&engine->glances, glances);
     if (glances % GLANCES_FOR_THE_GONE == 0 && !co_load_relaxed(&engine->is_abandoned)) {
         co_peer_failure_poll(engine);
+        co_engine_proxies_look(engine, co_clock_now_ns());
     }
     return co_engine_progress(engine);
 }

@@ -22,6 +22,7 @@
 #include "engine/progress/wake_fds.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
+#include "engine/progress/proxies_look.h"
 #include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -84,15 +85,27 @@ static void give_wake_fd(struct co_engine *engine, int wake_fd, bool was_woken)
     }
 }
 
-// Sleeps until a datagram, room to send, a timer or `most_ns`. True: one of the first two.
-static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
+static bool is_over(const struct co_wait *wait)
+{
+    return wait != NULL && wait->is_over != NULL && wait->is_over(wait->waited_for);
+}
+
+// Sleeps until a datagram, room to send, a proxy's word, a timer or `most_ns`. True: one of the first three.
+static bool sleep_for_event(struct co_engine *engine, const struct co_wait *wait, uint64_t most_ns,
+                            uint64_t seen_completed)
 {
     struct pollfd descriptors[DESCRIPTORS_MAX], of_wake_fd;
     int count = 0, of_network = 0, ready = 0, wake_fd = take_wake_fd(engine, &of_wake_fd);
+    struct co_proxies *proxies = co_engine_proxies_awaited(engine);
     // Ordered by the lock, see co_engine_progress_for_worker; and sequentially consistent for co_callers_wake.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
-        of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
+        of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 2, &most_ns);
+    }
+    if (count >= 0 && proxies != NULL) {
+        descriptors[count++] = (struct pollfd){.fd = proxies->descriptor(proxies->arg), .events = POLLIN};
+        proxies->sleeps(proxies->arg);
+        most_ns = is_over(wait) ? 0 : most_ns;
     }
     if (count >= 0 && wake_fd >= 0) {
         descriptors[count++] = of_wake_fd;
@@ -108,6 +121,9 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
     } else if (count < 0) {
         sched_yield(); // somebody moves the engine
     }
+    if (count >= 0 && proxies != NULL) {
+        proxies->wakes(proxies->arg);
+    }
     co_sub_acq_rel(&engine->sleepers, 1); // acq_rel W1: with the look for sleepers in co_callers_wake
     give_wake_fd(engine, wake_fd, ready > 0);
     return ready > 0;
@@ -115,7 +131,7 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
 
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
 {
-    sleep_for_event(engine, most_ns, atomic_load(&engine->completed));
+    sleep_for_event(engine, NULL, most_ns, atomic_load(&engine->completed));
 }
 
 // The workers move a long operation: they wake us at its end.
@@ -165,6 +181,7 @@ static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t
     if (now_ns >= wait->look_ns) {
         wait->look_ns = now_ns + DEAD_PEER_NS;
         co_peer_failure_poll(engine);
+        co_engine_proxies_look(engine, now_ns);
     }
     if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_advance_ns > engine->stall_ns) {
         wait->has_told = true;
@@ -195,8 +212,9 @@ static bool has_moved(struct co_engine *engine, struct co_wait *wait)
 // How long to sleep after so long without an event; 0: yield.
 static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wait, uint64_t idle_ns)
 {
-    bool for_memory = wait->inline_op != NULL || wait->for_message || engine->mcast == NULL ||
-                      co_load_relaxed(&engine->in_memory) > 0;
+    bool is_told = engine->mcast != NULL || co_engine_proxies_awaited(engine) != NULL;
+    bool for_memory =
+        wait->inline_op != NULL || wait->for_message || !is_told || co_load_relaxed(&engine->in_memory) > 0;
     if (co_messages_need_native(engine)) {
         return 0;
     }
@@ -258,7 +276,7 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
             return; // from inside it: the caller may be done
         }
     }
-    bool is_woken = sleep_for_event(engine, length, wait->seen_completed);
+    bool is_woken = sleep_for_event(engine, wait, length, wait->seen_completed);
     if (!wait->has_slept && wait->is_call) {
         learn_spin(engine, is_woken && co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
     }

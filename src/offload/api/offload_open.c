@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff_offload_open: which ranks share a node, its proxy, which the first of them starts, and everybody's connection
+// Opening a world: which ranks share a node, its proxy, which the first of them starts, and everybody's connection
 // with it. Each step ends with what all say of it, so that what one cannot do is an error of all of them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +16,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/settings/fault_plan.h"
 #include "offload/api/offload_nodes.h"
 #include "offload/api/offload_world.h"
 #include "offload/core_list.h"
 #include "offload/rank/proxy_start.h"
 
-enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE, LEND_COPY };
+enum { PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE, LEND_COPY };
 enum { GROUPS_MAX = 1024, ENDS_MAX = 65536 };
 #define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer; a deadline may be sooner
 
@@ -37,6 +37,7 @@ struct verdict {
 struct opening {
     const struct castoff_offload_job *job;
     struct castoff_offload_world *world;
+    bool wants_cores;              // of its own, for proxies; else it is refused
     struct co_offload_fact *facts; // by rank
     struct verdict *verdicts;
     struct co_offload_job_rank *ranks;
@@ -137,6 +138,10 @@ static int nodes_find(struct opening *opening)
     if (error == 0) {
         error = facts_judge(opening);
     }
+    if (error == 0 && opening->wants_cores && !co_offload_nodes_have_cores(opening->facts, job->size)) {
+        error = co_offload_fail(-ENOTSUP, "a host has as many ranks as cores, and proxies want one of their own: "
+                                          "CASTOFF_PROXY=yes has them all the same");
+    }
     if (error != 0) {
         return error;
     }
@@ -149,13 +154,16 @@ static int nodes_find(struct opening *opening)
 static int job_configure(struct co_offload_job *job, struct verdict *verdict)
 {
     const char *cores = co_setting_text(CO_SET_PROXY_CORES);
+    struct co_fault_plan plan = {.first_number = 0};
 
+    (void)co_fault_plan_parse(&plan, co_setting_text(CO_SET_FAULT), NULL, 0); // its words were looked at before
     job->lend = co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE ? CO_OFFLOAD_LEND_STAGE : CO_OFFLOAD_LEND_ATTACH;
     job->staging_bytes = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING);
     job->auth = (uint32_t)co_setting_number(CO_SET_AUTH);
     job->deadline_ns = deadline_ns();
     job->groups_max = GROUPS_MAX;
     job->ends_max = ENDS_MAX;
+    job->first_number = plan.first_number;
     job->has_cores = cores[0] != '\0';
     if (job->has_cores && co_offload_cores_parse(job->cores, cores) != 0) {
         snprintf(verdict->why, sizeof verdict->why, "CASTOFF_PROXY_CORES: %s is no list of cores such as 0-3,7", cores);
@@ -340,40 +348,10 @@ static int world_open(struct opening *opening)
     return error;
 }
 
-static bool job_is_good(const struct castoff_offload_job *job)
+int co_offload_world_open(struct castoff_offload_world **out, const struct castoff_offload_job *job, bool wants_cores)
 {
-    return job->size > 0 && job->size <= CO_OFFLOAD_JOB_RANKS_MAX && job->rank >= 0 && job->rank < job->size &&
-           job->allgather != NULL && (job->key == NULL || (job->key_bytes >= KEY_MIN && job->key_bytes <= KEY_MAX));
-}
-
-// Others may be writing lines when one more world is opened.
-static void log_open_once(int rank)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool is_open;
-
-    pthread_mutex_lock(&lock);
-    if (!is_open) {
-        co_log_open(rank);
-        is_open = true;
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-int castoff_offload_open(struct castoff_offload_world **out, const struct castoff_offload_job *given)
-{
-    struct castoff_offload_job own, *job = &own;
-    struct opening opening = {.job = job, .starter = -1, .proxy = -1};
-    int error = co_offload_given_read(job, given);
-    if (error != 0) {
-        return error;
-    }
-    if (!job_is_good(job)) {
-        return co_offload_fail(-EINVAL, "rank, size, allgather or key of the job cannot be");
-    }
-    co_settings_load();
-    log_open_once(job->rank);
-    error = world_open(&opening);
+    struct opening opening = {.job = job, .wants_cores = wants_cores, .starter = -1, .proxy = -1};
+    int error = world_open(&opening);
     if (opening.facts != NULL) {
         explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key
     }

@@ -44,7 +44,7 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
     proxy->config = *config;
     proxy->output = *output;
     proxy->sends.secret = proxy->receives.secret = config->hash_secret;
-    proxy->send_sequences.secret = proxy->receive_sequences.secret = config->hash_secret;
+    proxy->send_sequences.secret = proxy->receive_sequences.secret = proxy->called.secret = config->hash_secret;
     proxy->carrier = carrier;
     proxy->proxy_of_rank = calloc((size_t)config->ranks, sizeof *proxy->proxy_of_rank);
     proxy->ranks = calloc((size_t)config->ranks, sizeof *proxy->ranks);
@@ -73,7 +73,8 @@ static void rank_release(struct co_proxy *proxy, struct co_proxy_rank *rank)
             co_proxy_call_drop(proxy, rank->calls[ticket]);
         }
     }
-    co_proxy_groups_close(rank);
+    co_proxy_groups_close(proxy, rank);
+    co_proxy_teams_close(proxy, rank);
     free(rank->calls);
     rank->calls = NULL;
     rank->window = NULL;
@@ -105,6 +106,7 @@ int co_proxy_rank_join(struct co_proxy *proxy, int rank, struct co_rank_window *
     proxy->ranks[rank].window = window;
     proxy->ranks[rank].is_here = true;
     co_hash_map_open(&proxy->ranks[rank].groups);
+    co_hash_map_open(&proxy->ranks[rank].teams);
     return 0;
 }
 
@@ -143,6 +145,22 @@ uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank)
     return proxy->ranks[rank].call_count;
 }
 
+// The team's next call of that rank begins and is over with an error, which all its messages have.
+static int call_refuse(struct co_proxy *proxy, int rank, const struct co_offload_command *command)
+{
+    struct co_proxy_group *group;
+    int error = co_proxy_pattern_make_empty(&proxy->ranks[rank], command->team, &group);
+
+    if (error == 0) {
+        error = co_proxy_call_begin(proxy, rank, command->ticket, group, NULL);
+        if (error == 0) {
+            proxy->ranks[rank].calls[command->ticket]->error = -ECANCELED;
+        }
+        co_proxy_group_release(proxy, &proxy->ranks[rank], group);
+    }
+    return error;
+}
+
 int co_proxy_command(struct co_proxy *proxy, int rank, const struct co_offload_command *command,
                      const uint8_t *definition, size_t definition_bytes)
 {
@@ -157,7 +175,7 @@ int co_proxy_command(struct co_proxy *proxy, int rank, const struct co_offload_c
     case CO_OFFLOAD_COMMAND_GROUP:
         return co_proxy_group_define(proxy, from, command, definition, definition_bytes);
     case CO_OFFLOAD_COMMAND_FORGET:
-        return co_proxy_group_forget(from, command->group);
+        return co_proxy_group_forget(proxy, from, command->group);
     case CO_OFFLOAD_COMMAND_CALL:
         group = co_proxy_group_find(from, command->group);
         if (group == NULL) {
@@ -173,6 +191,15 @@ int co_proxy_command(struct co_proxy *proxy, int rank, const struct co_offload_c
     case CO_OFFLOAD_COMMAND_BYE:
         from->is_leaving = true;
         return 0;
+    case CO_OFFLOAD_COMMAND_TEAM_OPEN:
+        return co_proxy_team_open(proxy, rank, command, definition, definition_bytes);
+    case CO_OFFLOAD_COMMAND_TEAM_CLOSE:
+        return co_proxy_team_close(proxy, from, command->team);
+    case CO_OFFLOAD_COMMAND_ALLTOALL:
+    case CO_OFFLOAD_COMMAND_ALLTOALLV:
+        return co_proxy_pattern_define(proxy, from, command, definition, definition_bytes);
+    case CO_OFFLOAD_COMMAND_REFUSE:
+        return call_refuse(proxy, rank, command);
     default:
         return -EPROTO;
     }
@@ -183,7 +210,9 @@ static int entries_take(struct co_proxy *proxy, int peer, const struct co_offloa
     int error = 0;
     for (uint32_t i = 0; i < record->entries.count && error == 0; i++) {
         struct co_offload_key key = co_offload_record_entry(record, i);
-        error = co_proxy_ends_hear(proxy, peer, record->kind, &key);
+        bool is_of_calls = record->kind == CO_OFFLOAD_RECORD_CALLED || record->kind == CO_OFFLOAD_RECORD_ASK;
+        error = is_of_calls ? co_proxy_teams_hear(proxy, peer, record->kind, &key)
+                            : co_proxy_ends_hear(proxy, peer, record->kind, &key);
     }
     return error;
 }
@@ -198,10 +227,10 @@ int co_proxy_take(struct co_proxy *proxy, int peer, enum co_carrier_connection c
     }
     if (co_offload_record_decode(&record, bytes, count) != 0 ||
         (record.kind != CO_OFFLOAD_RECORD_GONE &&
-         (record.kind == CO_OFFLOAD_RECORD_DATA) != (connection == CO_CARRIER_BULK))) {
+         co_offload_record_is_data(record.kind) != (connection == CO_CARRIER_BULK))) {
         return -EPROTO;
     }
-    if (record.kind == CO_OFFLOAD_RECORD_DATA) {
+    if (co_offload_record_is_data(record.kind)) {
         return co_proxy_piece_in(proxy, peer, &record);
     }
     if (record.kind != CO_OFFLOAD_RECORD_GONE) {
@@ -243,15 +272,10 @@ static void calls_advance(struct co_proxy *proxy)
     }
 }
 
-static struct co_proxy_end *end_of(struct co_proxy_link *outgoing)
-{
-    return (struct co_proxy_end *)((char *)outgoing - offsetof(struct co_proxy_end, outgoing));
-}
-
 // One piece to that peer, of the send whose turn it is.
 static void piece_move(struct co_proxy *proxy, int peer)
 {
-    struct co_proxy_end *end = end_of(proxy->peers[peer].outgoing.after);
+    struct co_proxy_end *end = co_proxy_end_of(proxy->peers[peer].outgoing.after);
 
     co_proxy_link_leave(&end->outgoing);
     size_t bytes = co_proxy_piece_out(proxy, end);
@@ -292,25 +316,6 @@ static void left_say(struct co_proxy *proxy, int peer)
     proxy->counts.control_records++;
 }
 
-// What is to be said to a peer, words of one kind in one record.
-static void words_send(struct co_proxy *proxy, int number)
-{
-    struct co_proxy_peer *peer = &proxy->peers[number];
-    struct co_offload_key keys[CO_OFFLOAD_RECORD_ENTRIES_MAX];
-
-    for (size_t at = 0; at < peer->word_count;) {
-        enum co_offload_record_kind kind = peer->words[at].kind;
-        uint32_t count = 0;
-        while (at < peer->word_count && peer->words[at].kind == kind && count < CO_OFFLOAD_RECORD_ENTRIES_MAX) {
-            keys[count++] = peer->words[at++].key;
-        }
-        proxy->carrier->ops->control(proxy->carrier, number, proxy->record,
-                                     co_offload_record_encode_entries(proxy->record, kind, keys, count));
-        proxy->counts.control_records++;
-    }
-    peer->word_count = 0;
-}
-
 // To ranks of our own. A word for which there is no memory waits for the next turn: nobody else could be blamed for it.
 static void words_hear(struct co_proxy *proxy)
 {
@@ -346,7 +351,7 @@ bool co_proxy_progress(struct co_proxy *proxy)
     calls_advance(proxy);
     for (int i = 0; i < proxy->config.proxies; i++) {
         if (i != proxy->config.self) {
-            words_send(proxy, i);
+            co_proxy_words_send(proxy, i);
         }
         has_more = has_more || peer_can_move(proxy, i);
     }

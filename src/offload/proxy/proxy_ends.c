@@ -23,34 +23,18 @@ static struct co_proxy_table *sequences_of(struct co_proxy *proxy, bool is_send)
 // There is room: two for each end that is not over.
 static void say(struct co_proxy *proxy, const struct co_proxy_end *end, enum co_offload_record_kind kind)
 {
-    struct co_proxy_peer *peer = co_proxy_peer_of(proxy, co_proxy_end_other(end));
-    if (!peer->is_lost) {
-        assert(peer->word_count < peer->word_room);
-        peer->words[peer->word_count++] = (struct co_proxy_word){kind, end->node.key};
-    }
+    co_proxy_word_say(co_proxy_peer_of(proxy, co_proxy_end_other(end)), kind, &end->node.key);
 }
 
 // The other end hears that nothing will come, or be taken. Where it has not been heard of yet its rank may never call
 // it, and what is said then is kept there for ever: a rank may do so only so many times (co_proxy_call_begin).
 static void failure_say(struct co_proxy *proxy, const struct co_proxy_end *end)
 {
-    say(proxy, end, end->is_send ? CO_OFFLOAD_RECORD_SEND_FAILED : CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+    static const enum co_offload_record_kind kinds[2][2] = {
+        {CO_OFFLOAD_RECORD_RECEIVE_FAILED, CO_OFFLOAD_RECORD_SEND_FAILED},
+        {CO_OFFLOAD_RECORD_TEAM_RECEIVE_FAILED, CO_OFFLOAD_RECORD_TEAM_SEND_FAILED}};
+    say(proxy, end, kinds[end->node.key.space == CO_OFFLOAD_TEAM][end->is_send]);
     proxy->ranks[end->call->rank].failed_count += !(end->is_send ? end->is_ready : end->has_begun);
-}
-
-static int words_reserve(struct co_proxy_peer *peer)
-{
-    size_t needed = peer->word_count + 2 * (peer->end_count + 1);
-    if (needed > peer->word_room) {
-        size_t room = 2 * needed + 64;
-        struct co_proxy_word *words = realloc(peer->words, room * sizeof *words);
-        if (words == NULL) {
-            return -ENOMEM;
-        }
-        peer->words = words;
-        peer->word_room = room;
-    }
-    return 0;
 }
 
 // The one of this message, made if need be.
@@ -88,19 +72,36 @@ static void mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, st
     free(node);
 }
 
+int co_proxy_end_reserve(struct co_proxy *proxy, const struct co_proxy_end *end)
+{
+    int error = co_proxy_words_reserve(co_proxy_peer_of(proxy, co_proxy_end_other(end)));
+    return error == 0 ? co_proxy_table_reserve(table_of(proxy, end->is_send), 1) : error;
+}
+
+void co_proxy_end_enter(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    struct co_proxy_table *table = table_of(proxy, end->is_send);
+    struct co_proxy_node *node = co_proxy_table_get(table, &end->node.key);
+
+    if (node != NULL) {
+        end->is_ready = ((struct co_proxy_mark *)node)->is_ready;
+        end->is_failed = ((struct co_proxy_mark *)node)->is_failed;
+        mark_remove(proxy, table, node);
+    }
+    end->is_failed = end->is_failed || proxy->ranks[co_proxy_end_other(end)].is_gone;
+    co_proxy_table_put(table, &end->node);
+    co_proxy_peer_of(proxy, co_proxy_end_other(end))->end_count++;
+    proxy->ranks[end->call->rank].end_count++;
+}
+
 int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const struct co_offload_operation *operation)
 {
     uint32_t own = (uint32_t)end->call->rank, space = end->call->group != NULL ? CO_OFFLOAD_GROUP : CO_OFFLOAD_BASIC;
-    struct co_proxy_table *table = table_of(proxy, end->is_send);
     struct co_proxy_sequence *sequence;
 
     end->node.key = end->is_send ? (struct co_offload_key){own, operation->to, operation->to_tag, space, 0}
                                  : (struct co_offload_key){operation->from, own, operation->from_tag, space, 0};
-    struct co_proxy_peer *peer = co_proxy_peer_of(proxy, co_proxy_end_other(end));
-    int error = words_reserve(peer);
-    if (error == 0) {
-        error = co_proxy_table_reserve(table, 1);
-    }
+    int error = co_proxy_end_reserve(proxy, end);
     if (error == 0) {
         error = sequence_find(proxy, end, &sequence);
     }
@@ -111,16 +112,7 @@ int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const st
     end->address = operation->address;
     end->bytes = operation->bytes;
     end->is_length_known = end->is_send && operation->kind != CO_OFFLOAD_OPERATION_FORWARD;
-    struct co_proxy_node *node = co_proxy_table_get(table, &end->node.key);
-    if (node != NULL) {
-        end->is_ready = ((struct co_proxy_mark *)node)->is_ready;
-        end->is_failed = ((struct co_proxy_mark *)node)->is_failed;
-        mark_remove(proxy, table, node);
-    }
-    end->is_failed = end->is_failed || proxy->ranks[co_proxy_end_other(end)].is_gone;
-    co_proxy_table_put(table, &end->node);
-    peer->end_count++;
-    proxy->ranks[own].end_count++;
+    co_proxy_end_enter(proxy, end);
     return 0;
 }
 
@@ -146,7 +138,7 @@ void co_proxy_end_open(struct co_proxy *proxy, struct co_proxy_end *end)
         end->has_loan = error == 0;
         if (error != 0) {
             co_proxy_end_finish(proxy, end, error, true);
-        } else {
+        } else if (end->node.key.space != CO_OFFLOAD_TEAM) { // there the call says so
             say(proxy, end, CO_OFFLOAD_RECORD_READY);
         }
     }
@@ -271,6 +263,9 @@ static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struc
 // Whether the rank here has called that message: then it is in the table, or over.
 static bool was_called(struct co_proxy *proxy, bool is_send, const struct co_offload_key *key)
 {
+    if (key->space == CO_OFFLOAD_TEAM) {
+        return co_proxy_team_knows(proxy, is_send ? key->from : key->to, key) == CO_PROXY_TEAM_CALLED;
+    }
     struct co_offload_key of_sequence = *key;
     of_sequence.number = 0;
     const struct co_proxy_node *node = co_proxy_table_get(sequences_of(proxy, is_send), &of_sequence);
@@ -288,7 +283,7 @@ static bool key_is_good(const struct co_proxy *proxy, int peer, uint32_t theirs,
 int co_proxy_ends_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
                        const struct co_offload_key *key)
 {
-    bool is_send = kind != CO_OFFLOAD_RECORD_SEND_FAILED; // it is told to
+    bool is_send = kind != CO_OFFLOAD_RECORD_SEND_FAILED && kind != CO_OFFLOAD_RECORD_TEAM_SEND_FAILED; // it is told to
     uint32_t theirs = is_send ? key->to : key->from, ours = is_send ? key->from : key->to;
     struct co_proxy_table *table = table_of(proxy, is_send);
 
@@ -312,12 +307,13 @@ int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload
         return -EPROTO;
     }
     struct co_proxy_node *node = co_proxy_table_get(&proxy->receives, key);
-    if (node == NULL || node->is_mark) {
-        return proxy->ranks[key->to].is_gone || was_called(proxy, false, key) ? 0 : -EPROTO;
-    }
-    struct co_proxy_end *end = (struct co_proxy_end *)node;
-    if (end->state != CO_PROXY_END_OPEN) {
-        return -EPROTO; // READY was not said
+    bool is_there = node != NULL && !node->is_mark;
+    struct co_proxy_end *end = is_there ? (struct co_proxy_end *)node : NULL;
+    if (end == NULL || end->state != CO_PROXY_END_OPEN) {
+        // Whether a team's bytes may come is said of a rank's calls, and a rank that opens one under an id that it had
+        // before begins anew: they are dropped, for that must not cost the peer its connection.
+        bool is_over = end == NULL && (proxy->ranks[key->to].is_gone || was_called(proxy, false, key));
+        return is_over || key->space == CO_OFFLOAD_TEAM ? 0 : -EPROTO; // READY was not said
     }
     *out = end;
     return 0;
@@ -378,7 +374,7 @@ static void node_free(void *context, struct co_proxy_table *table, struct co_pro
 void co_proxy_ends_close(struct co_proxy *proxy)
 {
     struct co_proxy_table *tables[] = {&proxy->sends, &proxy->receives, &proxy->send_sequences,
-                                       &proxy->receive_sequences};
+                                       &proxy->receive_sequences, &proxy->called};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         co_proxy_table_visit(tables[i], node_free, NULL);
         co_proxy_table_close(tables[i]);

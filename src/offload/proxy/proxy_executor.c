@@ -3,8 +3,8 @@
 // Calls: one run of a group, or of one operation. All messages of a call get their numbers when it begins, in the order
 // in which they were recorded, so that both ends count alike whatever happens in between. A call then goes as far as it
 // can: a BARRIER with something open before it ends the turn, and the call is looked at again when the last of that is
-// over. Nothing waits here: one proxy serves several ranks, and they may wait for each other. Called by proxy_core.c;
-// hot.
+// over. Those of a pattern begin together (proxy_patterns.c). Nothing waits here: one proxy serves several ranks, and
+// they may wait for each other. Called by proxy_core.c; hot.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -55,19 +55,22 @@ int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struc
     if (group != NULL) {
         group->uses++;
         call->operations = group->operations;
-        call->count = group->count;
+        call->count = group->team == NULL ? group->count : 0;
     } else {
         call->basic = *basic;
         call->operations = &call->basic;
         call->count = 1;
     }
-    proxy->counts.operations += call->count;
+    proxy->counts.operations += group != NULL && group->team != NULL ? ends : call->count;
     caller->calls[ticket] = call;
     caller->call_count++;
     call->is_runnable = true;
     co_proxy_link_join_last(&proxy->runnable, &call->runnable);
     for (uint32_t i = 0; i < call->count && error == 0; i++) {
         error = operation_call(proxy, call, &call->operations[i]);
+    }
+    if (group != NULL && group->team != NULL) {
+        error = co_proxy_pattern_call(proxy, call);
     }
     call->error = error; // the caller's connection ends, and the call with it
     return error;
@@ -102,6 +105,10 @@ static void call_abandon(struct co_proxy *proxy, struct co_proxy_call *call)
 
 bool co_proxy_call_advance(struct co_proxy *proxy, struct co_proxy_call *call)
 {
+    // Of a pattern nothing has begun yet, or all.
+    if (call->count == 0 && call->error == 0 && call->end_position < call->end_count) {
+        co_proxy_pattern_open(proxy, call);
+    }
     while (call->position < call->count && call->error == 0) {
         const struct co_offload_operation *operation = &call->operations[call->position];
         if (operation->kind == CO_OFFLOAD_OPERATION_BARRIER && call->open > 0) {
@@ -126,7 +133,7 @@ void co_proxy_call_free(struct co_proxy *proxy, struct co_proxy_call *call)
         co_proxy_link_leave(&call->runnable);
     }
     if (call->group != NULL) {
-        co_proxy_group_release(caller, call->group);
+        co_proxy_group_release(proxy, caller, call->group);
     }
     free(call);
 }

@@ -58,30 +58,34 @@ struct co_proxy_group *co_proxy_group_find(const struct co_proxy_rank *rank, uin
     return co_hash_map_get(&rank->groups, number);
 }
 
-void co_proxy_group_release(struct co_proxy_rank *rank, struct co_proxy_group *group)
+void co_proxy_group_release(struct co_proxy *proxy, struct co_proxy_rank *rank, struct co_proxy_group *group)
 {
     if (--group->uses == 0) {
         rank->operation_count -= group->count;
+        if (group->team != NULL) {
+            co_proxy_team_release(proxy, rank, group->team);
+        }
+        free(group->blocks);
         free(group);
     }
 }
 
-int co_proxy_group_forget(struct co_proxy_rank *rank, uint64_t number)
+int co_proxy_group_forget(struct co_proxy *proxy, struct co_proxy_rank *rank, uint64_t number)
 {
     struct co_proxy_group *group = co_hash_map_remove(&rank->groups, number);
     if (group == NULL) {
         return -EPROTO;
     }
-    co_proxy_group_release(rank, group);
+    co_proxy_group_release(proxy, rank, group);
     return 0;
 }
 
-void co_proxy_groups_close(struct co_proxy_rank *rank)
+void co_proxy_groups_close(struct co_proxy *proxy, struct co_proxy_rank *rank)
 {
     size_t position = 0;
     struct co_proxy_group *group;
     while ((group = co_hash_map_next(&rank->groups, &position, NULL)) != NULL) {
-        co_proxy_group_release(rank, group);
+        co_proxy_group_release(proxy, rank, group);
     }
     co_hash_map_close(&rank->groups);
 }

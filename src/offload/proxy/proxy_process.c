@@ -108,7 +108,8 @@ static int service_open(struct co_proxy_process *process)
                                    .proxy_of_rank = process->proxy_of_rank,
                                    .piece_bytes = CO_OFFLOAD_RECORD_PAYLOAD_MAX,
                                    .groups_max = job->groups_max,
-                                   .ends_max = job->ends_max};
+                                   .ends_max = job->ends_max,
+                                   .first_number = job->first_number};
     struct co_proxy_service_output output = {.context = process, .ring = rank_ring, .hang_up = rank_hang_up};
 
     return getrandom(&core.hash_secret, sizeof core.hash_secret, 0) == sizeof core.hash_secret

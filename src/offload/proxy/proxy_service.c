@@ -75,8 +75,16 @@ int co_proxy_service_join(struct co_proxy_service *service, int rank, struct co_
     return error;
 }
 
-// What a rank that has ended said last: BYE may still stand in its ring, behind groups that it told or forgot. A call
-// there has nobody who waited for it: then the rank has died.
+// Of what nothing follows once its rank has gone: groups and teams, told and forgotten.
+static bool is_of_memory(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_COMMAND_GROUP || kind == CO_OFFLOAD_COMMAND_FORGET ||
+           kind == CO_OFFLOAD_COMMAND_TEAM_OPEN || kind == CO_OFFLOAD_COMMAND_TEAM_CLOSE ||
+           kind == CO_OFFLOAD_COMMAND_ALLTOALL || kind == CO_OFFLOAD_COMMAND_ALLTOALLV;
+}
+
+// What a rank that has ended said last: BYE may still stand in its ring, behind groups and teams that it told or
+// forgot. A call there has nobody who waited for it: then the rank has died.
 static void bye_look_for(struct co_proxy_service *service, int rank)
 {
     struct served_rank *served = &service->ranks[rank];
@@ -87,7 +95,7 @@ static void bye_look_for(struct co_proxy_service *service, int rank)
         if (co_offload_command_decode(&command, bytes, service->rank_count) != 0) {
             return;
         }
-        if (command.kind != CO_OFFLOAD_COMMAND_GROUP && command.kind != CO_OFFLOAD_COMMAND_FORGET) {
+        if (!is_of_memory(command.kind)) {
             if (command.kind == CO_OFFLOAD_COMMAND_BYE) {
                 co_proxy_command(service->proxy, rank, &command, NULL, 0);
             }
@@ -119,8 +127,8 @@ static int command_run(struct co_proxy_service *service, int rank, const uint8_t
     size_t length = 0;
     int error = co_offload_command_decode(&command, bytes, service->rank_count);
 
-    if (error == 0 && command.kind == CO_OFFLOAD_COMMAND_GROUP && command.operations > 0) {
-        length = (size_t)command.operations * CO_OFFLOAD_OPERATION_BYTES;
+    if (error == 0 && co_offload_command_definition_bytes(&command) > 0) {
+        length = co_offload_command_definition_bytes(&command);
         definition = malloc(length);
         error = definition == NULL
                     ? -ENOMEM

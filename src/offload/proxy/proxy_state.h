@@ -2,8 +2,8 @@
 //
 // What the files of the core share. A call is one run of a group, or of one basic operation; each of its sends and
 // receives is an end, for the message has another end at the other rank's proxy. proxy_core.c calls the parts:
-// proxy_executor.c goes through a call's operations, proxy_transfer.c moves bytes, both by proxy_ends.c, where ends
-// meet.
+// proxy_executor.c goes through a call's operations, or proxy_patterns.c through those of a team, proxy_transfer.c
+// moves bytes, all by proxy_ends.c, where ends meet; proxy_teams.c has whose calls have begun.
 #ifndef CASTOFF_OFFLOAD_PROXY_PROXY_STATE_H
 #define CASTOFF_OFFLOAD_PROXY_PROXY_STATE_H
 
@@ -24,8 +24,9 @@ enum co_proxy_end_state {
 };
 
 struct co_proxy_end {
-    struct co_proxy_node node;     // the first: in `sends` or `receives` until it is over
-    struct co_proxy_link outgoing; // of a send that could move, in its peer's list
+    struct co_proxy_node node; // the first: in `sends` or `receives` until it is over
+    struct co_proxy_link
+        outgoing; // of a send that could move, in its peer's list; of one that waits for a member's call
     struct co_proxy_call *call;
     struct co_proxy_end *twin; // of a FORWARD: its receive's send, its send's receive
     struct co_rank_window_loan loan;
@@ -49,12 +50,35 @@ struct co_proxy_sequence {
     uint64_t next;
 };
 
+// A member of a team that a rank here has open: how many of its calls it has begun.
+struct co_proxy_called {
+    struct co_proxy_node node;    // the first; `from` is the rank, and the tag the team
+    uint64_t count;               // as far as it was heard
+    uint32_t uses;                // teams of ranks here
+    uint64_t opening;             // the last of these
+    struct co_proxy_link waiting; // sends to it of calls that it has not begun
+};
+
+struct co_proxy_team {
+    uint64_t id;
+    uint32_t uses; // patterns, and one while it is open
+    uint64_t next; // the rank's next call
+    uint32_t peer_count;
+    uint32_t *peers;       // proxies of members
+    uint32_t count, place; // of the rank itself
+    struct co_proxy_called *members[];
+};
+
 struct co_proxy_group {
     uint32_t uses; // calls under way, and one while it is defined
     uint32_t ends; // of all its operations
     bool was_called;
-    uint32_t count;
-    struct co_offload_operation operations[];
+    uint32_t count;                           // of operations, or what counts as such of a pattern
+    struct co_proxy_team *team;               // of a pattern
+    bool has_own;                             // likewise: the rank's own block, too
+    uint64_t send, receive, block_bytes;      // of ALLTOALL
+    struct co_offload_blocks *blocks;         // of ALLTOALLV, by place
+    struct co_offload_operation operations[]; // none of a pattern
 };
 
 struct co_proxy_call {
@@ -84,6 +108,8 @@ struct co_proxy_rank {
     uint32_t operation_count;  // of its groups, forgotten ones that calls still need among them
     size_t mark_count;         // of all ranks: marks of what was said of it
     struct co_hash_map groups; // by number
+    struct co_hash_map teams;  // by id
+    uint32_t member_count;     // of its teams, closed ones that calls still need among them
 };
 
 struct co_proxy_word { // something to say to a peer
@@ -98,6 +124,8 @@ struct co_proxy_peer {
     struct co_proxy_word *words;   // to say in this turn; there is room for two of each end
     size_t word_count, word_room;
     size_t end_count; // of messages from or to it that are not over
+    uint64_t opening; // the last team with members there,
+    bool has_to_ask;  // of which some are new here
 };
 
 struct co_proxy {
@@ -112,6 +140,8 @@ struct co_proxy {
     struct co_proxy_link runnable;
     struct co_proxy_table sends, receives;                   // ends of ranks here, and marks for them
     struct co_proxy_table send_sequences, receive_sequences; // by messages of ranks here
+    struct co_proxy_table called;                            // members of teams that ranks here have open
+    uint64_t openings;                                       // of teams
     struct co_proxy_counts counts;
     uint8_t *record; // CO_OFFLOAD_RECORD_BYTES_MAX, to send
 };
@@ -152,15 +182,42 @@ static inline bool co_proxy_rank_is_ours(const struct co_proxy *proxy, uint32_t 
     return rank < (uint32_t)proxy->config.ranks && proxy->proxy_of_rank[rank] == proxy->config.self;
 }
 
+static inline struct co_proxy_end *co_proxy_end_of(struct co_proxy_link *outgoing)
+{
+    return (struct co_proxy_end *)((char *)outgoing - offsetof(struct co_proxy_end, outgoing));
+}
+
 // The rank at the other end.
 static inline uint32_t co_proxy_end_other(const struct co_proxy_end *end)
 {
     return end->is_send ? end->node.key.to : end->node.key.from;
 }
 
+// What our rank at an end of a team's message has done of its call.
+enum co_proxy_team_knows { CO_PROXY_TEAM_NOT_OPEN, CO_PROXY_TEAM_TO_CALL, CO_PROXY_TEAM_CALLED };
+
+static inline enum co_proxy_team_knows co_proxy_team_knows(const struct co_proxy *proxy, uint32_t rank,
+                                                           const struct co_offload_key *key)
+{
+    const struct co_proxy_rank *ours = &proxy->ranks[rank];
+    const struct co_proxy_team *team = ours->is_here ? co_hash_map_get(&ours->teams, key->tag) : NULL;
+    return team == NULL                ? CO_PROXY_TEAM_NOT_OPEN
+           : key->number >= team->next ? CO_PROXY_TEAM_TO_CALL
+                                       : CO_PROXY_TEAM_CALLED;
+}
+
+// proxy_words.c
+int co_proxy_words_reserve(struct co_proxy_peer *peer); // two more, beside two of each end. -ENOMEM
+void co_proxy_word_say(struct co_proxy_peer *peer, enum co_offload_record_kind kind, const struct co_offload_key *key);
+void co_proxy_words_send(struct co_proxy *proxy, int peer); // to another proxy
+
 // proxy_ends.c
 // Takes the message's number. -ENOMEM, -ENOSPC.
 int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const struct co_offload_operation *operation);
+// The same in two steps, of one that has its key with a number, and address and bytes: room (-ENOMEM), and into its
+// table, with what was said of it before.
+int co_proxy_end_reserve(struct co_proxy *proxy, const struct co_proxy_end *end);
+void co_proxy_end_enter(struct co_proxy *proxy, struct co_proxy_end *end);
 // Its operation begins: state is OPEN, and the call counts it.
 void co_proxy_end_open(struct co_proxy *proxy, struct co_proxy_end *end);
 // It is over. is_told: the other end has to hear that nothing will come, or be taken.
@@ -192,9 +249,33 @@ void co_proxy_call_drop(struct co_proxy *proxy, struct co_proxy_call *call);
 int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, const struct co_offload_command *command,
                           const uint8_t *definition, size_t bytes);
 struct co_proxy_group *co_proxy_group_find(const struct co_proxy_rank *rank, uint64_t number);
-int co_proxy_group_forget(struct co_proxy_rank *rank, uint64_t number);
-void co_proxy_group_release(struct co_proxy_rank *rank, struct co_proxy_group *group);
-void co_proxy_groups_close(struct co_proxy_rank *rank);
+int co_proxy_group_forget(struct co_proxy *proxy, struct co_proxy_rank *rank, uint64_t number);
+void co_proxy_group_release(struct co_proxy *proxy, struct co_proxy_rank *rank, struct co_proxy_group *group);
+void co_proxy_groups_close(struct co_proxy *proxy, struct co_proxy_rank *rank);
+
+// proxy_teams.c
+int co_proxy_team_open(struct co_proxy *proxy, int rank, const struct co_offload_command *command,
+                       const uint8_t *definition, size_t bytes);
+int co_proxy_team_close(struct co_proxy *proxy, struct co_proxy_rank *rank, uint64_t id);
+void co_proxy_team_release(struct co_proxy *proxy, struct co_proxy_rank *rank, struct co_proxy_team *team);
+void co_proxy_teams_close(struct co_proxy *proxy, struct co_proxy_rank *rank);
+// Of a send to the member at that place: whether it has to wait for that one's call; else it is ready.
+bool co_proxy_team_wait(struct co_proxy_team *team, uint32_t place, struct co_proxy_end *end);
+// The rank has begun so many calls, and their receives are open.
+void co_proxy_team_called(struct co_proxy *proxy, const struct co_proxy_team *team, uint64_t count);
+// CALLED and ASK of another proxy. -EPROTO, -ENOMEM.
+int co_proxy_teams_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
+                        const struct co_offload_key *key);
+
+// proxy_patterns.c
+int co_proxy_pattern_define(struct co_proxy *proxy, struct co_proxy_rank *rank,
+                            const struct co_offload_command *command, const uint8_t *definition, size_t bytes);
+// One of a team for a call without bytes, which its maker releases. -EPROTO, -ENOMEM.
+int co_proxy_pattern_make_empty(struct co_proxy_rank *rank, uint64_t team, struct co_proxy_group **out);
+// All messages of the call get their number. -ENOMEM.
+int co_proxy_pattern_call(struct co_proxy *proxy, struct co_proxy_call *call);
+// All of them begin.
+void co_proxy_pattern_open(struct co_proxy *proxy, struct co_proxy_call *call);
 
 // proxy_transfer.c
 // The next piece of a send, from the window into proxy->record: bytes of the record, 0 where the send has failed.

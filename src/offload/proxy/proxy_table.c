@@ -14,7 +14,7 @@ enum { BUCKETS_FIRST = 64 };
 static struct co_proxy_node **bucket_of(const struct co_proxy_table *table, const struct co_offload_key *key)
 {
     uint64_t hash = co_mix_bits(table->secret ^ ((uint64_t)key->from << 32 | key->to));
-    hash = co_mix_bits(hash ^ ((uint64_t)key->tag << 1 | key->space));
+    hash = co_mix_bits(hash ^ key->tag) + key->space;
     return &table->buckets[(size_t)co_mix_bits(hash ^ key->number) & (table->bucket_count - 1)];
 }
 

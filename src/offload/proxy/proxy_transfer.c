@@ -90,6 +90,10 @@ int co_proxy_piece_in(struct co_proxy *proxy, int peer, const struct co_offload_
         return 0;
     }
     if (record->data.offset != end->moved || (end->has_begun && record->data.whole != end->whole)) {
+        if (end->node.key.space == CO_OFFLOAD_TEAM) { // as in co_proxy_ends_find: of a rank that begins anew
+            co_proxy_end_finish(proxy, end, -EPROTO, true);
+            return 0;
+        }
         return -EPROTO;
     }
     if (!end->has_begun) {

@@ -27,6 +27,18 @@ int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *m
 // Groups are freed before.
 void co_rank_client_close(struct co_rank_client *client);
 
+// Teams, whose members agree on the id. `members`: ranks, encoded (offload_pattern.h). -EAGAIN; -ENOSPC: too many. What
+// a team has open is closed behind its patterns.
+int co_rank_client_open_team(struct co_rank_client *client, uint64_t team, const uint8_t *members, uint32_t count);
+int co_rank_client_close_team(struct co_rank_client *client, uint64_t team, uint32_t count); // -EAGAIN
+// The team's next call cannot be made. *ticket as of any call. -EAGAIN.
+int co_rank_client_refuse(struct co_rank_client *client, uint64_t team, uint32_t count, uint32_t *ticket);
+
+// A group that is a pattern: ALLTOALL or ALLTOALLV with team, buffers and the like, of a team of so many members;
+// `definition` of ALLTOALLV is read at once. -ENOMEM, -EINVAL. From then on as other groups; nothing is recorded.
+int co_rank_group_pattern(struct co_rank_client *client, const struct co_offload_command *pattern,
+                          const uint8_t *definition, uint32_t members, struct co_rank_group **out);
+
 // An empty group; operations are recorded behind each other until the first call. -ENOMEM, -EINVAL (a peer that is
 // none, a range that is none), -ENOSPC (too many), -EBUSY (it was called, even if that was -EAGAIN).
 int co_rank_group_start(struct co_rank_client *client, struct co_rank_group **out);

@@ -297,6 +297,30 @@ static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_n
     }
 }
 
+bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns)
+{
+    if (!connection->is_lost && co_local_has_ended(connection->socket)) {
+        connection_lose(connection);
+    }
+    if (!connection->is_lost) {
+        heartbeat_look(connection, now_ns);
+    }
+    return !connection->is_lost;
+}
+
+void co_rank_connection_break(struct co_rank_connection *connection)
+{
+    if (!connection->is_lost) {
+        (void)co_local_end(connection->socket); // it stays a descriptor: who sleeps on it wakes
+        connection_lose(connection);
+    }
+}
+
+int co_rank_connection_descriptor(const struct co_rank_connection *connection)
+{
+    return connection->is_lost ? -1 : connection->socket;
+}
+
 // Asleep until it is rung. What has to go on meanwhile does; the proxy is looked at as seldom as without that.
 static void connection_sleep(struct co_rank_connection *connection, uint64_t *looked_ns)
 {

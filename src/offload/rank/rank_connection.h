@@ -44,6 +44,13 @@ struct co_rank_client *co_rank_connection_client(struct co_rank_connection *conn
 struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *connection);
 // Whether the proxy is there still. What it completed before it went can be collected.
 bool co_rank_connection_look(struct co_rank_connection *connection);
+// The same for who waits by himself, about every 100 ms: also whether the proxy moves. One that does not, for so long
+// as the deadline is, is killed. Rings are left to who sleeps.
+bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns);
+// Ends it without a word: for the proxy, and so for all others, this rank is gone. As lost from here on.
+void co_rank_connection_break(struct co_rank_connection *connection);
+// Readable when the proxy has rung, or has gone; -1: it has.
+int co_rank_connection_descriptor(const struct co_rank_connection *connection);
 // Sleeps until that call is over: true. False: it never will be, for the proxy has gone, or was stopped and is killed.
 bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket);
 

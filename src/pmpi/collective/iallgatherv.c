@@ -114,6 +114,7 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgatherv"),
                                                 .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
+                                                .carrier = &co_nonblocking_by_engine,
                                                 .operation_bytes = sizeof(struct gather),
                                                 .start = start,
                                                 .open = open,

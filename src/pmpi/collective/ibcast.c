@@ -58,6 +58,7 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Ibcast"),
                                                 .persistent = CO_PERSISTENT_REQUEST("MPIX_Bcast_init"),
+                                                .carrier = &co_nonblocking_by_engine,
                                                 .operation_bytes = sizeof(struct broadcast),
                                                 .start = start,
                                                 .open = open,

@@ -3,6 +3,7 @@
 // The life of a nonblocking collective above the engine.
 #include "pmpi/collective/nonblocking.h"
 
+#include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/datatype/datatypes.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/report/report_sites.h"
@@ -10,6 +11,24 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static enum co_reason open_own_team(struct co_nonblocking *operation, enum co_reason reason)
+{
+    return co_communicator_open_own_team(operation->communicator, reason, &operation->team);
+}
+
+static void close_team(const struct co_nonblocking *operation)
+{
+    co_team_close(operation->team);
+}
+
+static void give_up(const struct co_nonblocking *operation, int error)
+{
+    co_team_give_up(operation->team, error);
+}
+
+const struct co_nonblocking_carrier co_nonblocking_by_engine = {
+    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up};
 
 bool co_nonblocking_is_done(const void *operation)
 {

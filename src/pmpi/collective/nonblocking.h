@@ -9,11 +9,24 @@
 #include "pmpi/request/requests.h"
 
 struct co_nonblocking;
+struct co_proxied_call;
+struct co_proxied_team;
+
+// What carries operations: the engine, or proxies (carried.h). For persistent ones.
+struct co_nonblocking_carrier {
+    // A team of its own, as co_communicator_open_own_team.
+    enum co_reason (*open_own_team)(struct co_nonblocking *operation, enum co_reason reason);
+    void (*close_team)(const struct co_nonblocking *operation);
+    // This member cannot take part in the next operation: nobody may wait for it.
+    void (*give_up)(const struct co_nonblocking *operation, int error);
+};
+extern const struct co_nonblocking_carrier co_nonblocking_by_engine;
 
 // One of the calls. The functions get the whole operation, whose first member is struct co_nonblocking. 0 or -errno.
 struct co_nonblocking_kind {
     struct co_request_kind request;    // CO_NONBLOCKING_REQUEST of its name
     struct co_request_kind persistent; // CO_PERSISTENT_REQUEST, of the persistent form
+    const struct co_nonblocking_carrier *carrier;
     size_t operation_bytes;
     int (*start)(void *operation); // opens, keeps and submits a nonblocking one; in one, because it is hot
     int (*open)(void *operation);  // gets the buffers ready; nothing is held on failure
@@ -31,10 +44,16 @@ struct co_nonblocking_kind {
 struct co_nonblocking {
     const struct co_nonblocking_kind *kind;
     struct co_communicator *communicator;
-    struct co_team *team; // whose operation it is: the communicator's, or a persistent one's own
+    union { // whose operation it is: the communicator's, or a persistent one's own
+        struct co_team *team;
+        struct co_proxied_team *proxied_team;
+    };
     struct co_call_ticket ticket;
     size_t bytes; // for the report
-    struct co_task *task;
+    union {
+        struct co_task *task;
+        struct co_proxied_call *proxied; // NULL: none is under way
+    };
     MPI_Datatype held_types[CO_NONBLOCKING_TYPES]; // duplicates
     int held;                                      // how many of them
     void *held_arrays;                             // copies, NULL: none

@@ -41,7 +41,7 @@ static int start(struct co_mpi_request *request)
     int error = prepare(planned);
     error = error == 0 ? operation->kind->submit(operation) : error;
     if (error != 0) {
-        co_team_give_up(operation->team, error);
+        operation->kind->carrier->give_up(operation, error);
         co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
         return error;
     }
@@ -51,7 +51,8 @@ static int start(struct co_mpi_request *request)
 
 static void leave_team(struct co_persistent *persistent)
 {
-    co_team_close(((struct planned *)persistent)->operation->team);
+    const struct co_nonblocking *operation = ((struct planned *)persistent)->operation;
+    operation->kind->carrier->close_team(operation);
 }
 
 static void release(struct co_persistent *persistent)
@@ -91,8 +92,12 @@ static struct planned *plan(const struct co_nonblocking *operation)
 // Of the same answer on all members, whatever they give: nobody may wait for who does not.
 static bool is_left_to_native(const struct co_nonblocking *operation)
 {
-    return operation->communicator == NULL || co_team_decide(co_process.engine, &operation->communicator->seed.facts,
-                                                             operation->ticket.call, 0) == CO_DISABLED;
+    if (operation->communicator == NULL) {
+        return true;
+    }
+    enum co_reason reason =
+        co_team_decide(co_process.engine, &operation->communicator->seed.facts, operation->ticket.call, 0);
+    return reason == CO_DISABLED || reason == CO_NO_PROXY;
 }
 
 enum co_reason co_persistent_collective_make(const struct co_nonblocking *operation, enum co_reason reason,
@@ -105,8 +110,9 @@ enum co_reason co_persistent_collective_make(const struct co_nonblocking *operat
     struct co_mpi_request *request = reason == CO_TAKE ? co_request_handles_take() : NULL;
     struct planned *planned = request == NULL ? NULL : plan(operation);
     reason = reason == CO_TAKE && planned == NULL ? CO_NO_MEMORY : reason;
-    struct co_team *team = NULL;
-    reason = co_communicator_open_own_team(operation->communicator, reason, &team);
+    struct co_nonblocking *own = planned == NULL ? NULL : planned->operation;
+    struct co_nonblocking nobodys = {.communicator = operation->communicator};
+    reason = operation->kind->carrier->open_own_team(own != NULL ? own : &nobodys, reason);
     if (reason != CO_TAKE) {
         free_planned(planned);
         if (request != NULL) {
@@ -114,7 +120,6 @@ enum co_reason co_persistent_collective_make(const struct co_nonblocking *operat
         }
         return reason;
     }
-    planned->operation->team = team;
     co_communicator_hold(operation->communicator);
     request->persistent = &planned->persistent;
     *handle = request->handle;

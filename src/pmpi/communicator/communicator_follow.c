@@ -186,8 +186,7 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
     return 0;
 }
 
-// World ranks of a communicator that is followed, to be freed. NULL: out of memory.
-static int *members_of(MPI_Comm comm, int size)
+int *co_communicator_members(MPI_Comm comm, int size)
 {
     int *members = malloc((size_t)size * sizeof(int));
     MPI_Group group;
@@ -206,7 +205,7 @@ int co_communicator_open_team(struct co_communicator *entry)
     if (error != 0) {
         return error;
     }
-    int *members = members_of(entry->comm, entry->seed.facts.ranks);
+    int *members = co_communicator_members(entry->comm, entry->seed.facts.ranks);
     error = members == NULL ? -ENOMEM : co_team_open(&entry->team, co_process.engine, &entry->seed, members);
     free(members);
     if (error != 0) {
@@ -285,18 +284,44 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off)
     co_next.Group_free(&group);
 }
 
-// 0 or -errno; local.
-static int open_own_team(struct co_team **team, uint64_t id, const int *members, int size, int rank, bool *has_seed)
+enum co_reason co_communicator_agree_on_team(const struct co_communicator *entry, enum co_reason reason, int **members,
+                                             co_communicator_team_opener *open, void *arg)
 {
+    int size = entry->seed.facts.ranks, rank = entry->seed.rank;
+    *members = co_communicator_members(entry->comm, size);
+    struct proposal proposal = {rank == 0 ? next_id() : 0, reason, *members == NULL};
+    if (!agree(entry->comm, &proposal) || proposal.no_memory != 0) {
+        proposal.objection = CO_NO_MEMORY;
+    }
+    if (proposal.objection == CO_TAKE) {
+        int error = open(arg, proposal.id, *members, size, rank), no_word = 0;
+        if (!all_could(entry->comm, error == 0, &no_word)) {
+            proposal.objection = CO_NO_MEMORY;
+        }
+    }
+    return (enum co_reason)proposal.objection;
+}
+
+struct own_team {
+    struct co_team *team; // NULL: none was opened
+    bool has_no_seed;     // although it tried
+    uint64_t id;
+};
+
+static int open_own_team(void *arg, uint64_t id, const int *members, int size, int rank)
+{
+    struct own_team *own = arg;
     struct co_team_seed seed;
     int error = co_team_seed_open(&seed, co_process.engine, id, members, size, rank);
-    *has_seed = error == 0;
+    own->id = id;
+    own->has_no_seed = error != 0;
     if (error != 0) {
         return error;
     }
-    error = co_team_open(team, co_process.engine, &seed, members);
+    error = co_team_open(&own->team, co_process.engine, &seed, members);
     if (error != 0) {
         co_team_seed_close(&seed, co_process.engine);
+        own->team = NULL;
     }
     return error;
 }
@@ -304,30 +329,19 @@ static int open_own_team(struct co_team **team, uint64_t id, const int *members,
 enum co_reason co_communicator_open_own_team(const struct co_communicator *entry, enum co_reason reason,
                                              struct co_team **team)
 {
-    int size = entry->seed.facts.ranks, rank = entry->seed.rank;
-    int *members = members_of(entry->comm, size);
-    struct proposal proposal = {rank == 0 ? next_id() : 0, reason, members == NULL};
-    struct co_team *own = NULL;
-    if (!agree(entry->comm, &proposal) || proposal.no_memory != 0) {
-        proposal.objection = CO_NO_MEMORY;
-    }
-    if (proposal.objection == CO_TAKE) {
-        bool has_seed;
-        int error = open_own_team(&own, proposal.id, members, size, rank, &has_seed), no_word = 0;
-        if (!all_could(entry->comm, error == 0, &no_word)) {
-            proposal.objection = CO_NO_MEMORY;
-        }
-        if (!has_seed) {
-            co_team_seed_decline(co_process.engine, proposal.id, members, size, rank);
-        }
+    struct own_team own = {.team = NULL};
+    int *members;
+    reason = co_communicator_agree_on_team(entry, reason, &members, open_own_team, &own);
+    if (own.has_no_seed) {
+        co_team_seed_decline(co_process.engine, own.id, members, entry->seed.facts.ranks, entry->seed.rank);
     }
     free(members);
-    if (proposal.objection == CO_TAKE) {
-        *team = own;
-    } else if (own != NULL) {
-        co_team_close(own);
+    if (reason == CO_TAKE) {
+        *team = own.team;
+    } else if (own.team != NULL) {
+        co_team_close(own.team);
     }
-    return (enum co_reason)proposal.objection;
+    return reason;
 }
 
 bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created)

@@ -6,6 +6,7 @@
 #define CASTOFF_PMPI_COMMUNICATOR_FOLLOW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "engine/decide/decide.h"
 #include "mpi_below/next_mpi.h"
@@ -41,6 +42,16 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off);
 // All get the same answer: CO_TAKE and *team, to be closed by co_team_close; or what some member said, or CO_NO_MEMORY.
 enum co_reason co_communicator_open_own_team(const struct co_communicator *entry, enum co_reason reason,
                                              struct co_team **team);
+
+// The same for whatever else carries such an operation: an id for it, and all members open theirs (0 or -errno, local).
+// *members: world ranks in the order of the communicator, to be freed; NULL: no memory. Who has opened one and is
+// answered another reason than CO_TAKE closes it.
+typedef int co_communicator_team_opener(void *arg, uint64_t id, const int *members, int size, int rank);
+enum co_reason co_communicator_agree_on_team(const struct co_communicator *entry, enum co_reason reason, int **members,
+                                             co_communicator_team_opener *open, void *arg);
+
+// World ranks of a communicator of so many ranks that is followed, to be freed. NULL: out of memory.
+int *co_communicator_members(MPI_Comm comm, int size);
 
 // Whether every member of the intracommunicator `created` is one of `parent`; local.
 bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created);

@@ -5,6 +5,7 @@
 #include "pmpi/communicator/communicators.h"
 
 #include "p2p/p2p.h"
+#include "pmpi/communicator/communicator_proxies.h"
 #include "pmpi/life/process.h"
 #include "pmpi/report/report_trials.h"
 
@@ -126,6 +127,9 @@ static void close_entry(struct co_communicator *entry)
 {
     if (entry->messages != NULL) {
         co_p2p_context_close(entry->messages); // the pointer stays, for persistent requests, which hold the context
+    }
+    if (entry->seed.facts.has_proxies) {
+        co_communicator_drop_proxies(entry);
     }
     if (entry->team != NULL) {
         co_report_trials_add(entry);

@@ -53,6 +53,7 @@ int co_failure_code(int error)
     case EMSGSIZE:
         return MPI_ERR_TRUNCATE;
     case ENOBUFS:
+    case EFAULT:
         return MPI_ERR_BUFFER;
     default:
         return MPI_ERR_OTHER;

@@ -21,6 +21,7 @@
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/life/process.h"
+#include "pmpi/life/proxies.h"
 #include "pmpi/request/request_handles.h"
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/life/stop.h"
@@ -256,6 +257,7 @@ static int open_engine(struct beginning *beginning, char *why)
     co_process.node_count = co_engine_node_count(co_process.engine);
     co_process.serves_messages = co_engine_has_messages(co_process.engine);
     co_progress_hook_add();
+    co_proxies_open(&bootstrap, co_process.node_count);
     return 0;
 }
 
@@ -284,16 +286,12 @@ static int settle(char *why)
         // MPI_COMM_WORLD alone is known to it yet.
         co_communicators_remove_all();
         co_engine_close(co_process.engine);
+        co_proxies_close();
         co_live_counters_close();
         co_process.engine = NULL;
         co_process.serves_messages = false;
     }
     return error;
-}
-
-static void forget_in_child(void)
-{
-    co_process_abandon();
 }
 
 static void start_serving(void)
@@ -315,7 +313,7 @@ static void start_serving(void)
         }
         return;
     }
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, co_process_abandon);
     tell_served();
 }
 

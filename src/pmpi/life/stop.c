@@ -12,6 +12,7 @@
 #include "pmpi/p2p/freed_receives.h"
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/life/process.h"
+#include "pmpi/life/proxies.h"
 #include "pmpi/p2p/mprobe.h"
 #include "pmpi/request/request_handles.h"
 #include "pmpi/request/persistent.h"
@@ -31,6 +32,7 @@ void co_stop(const char *why_native)
         co_communicators_remove_all();
         // Until it is closed, the engine moves inside the native calls of its own closing.
         co_engine_close(engine);
+        co_proxies_close();
         co_freed_receives_finish();
     } else if (why_native[0] != '\0') {
         snprintf(transports, sizeof transports, "off: %s\n", why_native);

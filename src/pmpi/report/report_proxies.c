@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "pmpi/report/report_proxies.h"
 
+#include "pmpi/life/proxies.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -12,6 +14,18 @@ static const enum co_counter_id counted[] = {
     CO_COUNT_PROXY_WORLDS, CO_COUNT_PROXY_REFUSED,        CO_COUNT_PROXY_CALLS,       CO_COUNT_PROXY_CACHED,
     CO_COUNT_PROXY_FAILED, CO_COUNT_PROXY_RECEIVED_BYTES, CO_COUNT_PROXY_COPIED_BYTES};
 enum { COUNTED = sizeof counted / sizeof counted[0] };
+
+// Of those that carry the program's MPI calls.
+static void add_own(uint64_t counters[CO_COUNTER_COUNT])
+{
+    struct co_proxied_counts own;
+    co_proxies_count(&own);
+    counters[CO_COUNT_PROXY_CALLS] += own.calls;
+    counters[CO_COUNT_PROXY_CACHED] += own.cached;
+    counters[CO_COUNT_PROXY_FAILED] += own.failed;
+    counters[CO_COUNT_PROXY_RECEIVED_BYTES] += own.bytes_received;
+    counters[CO_COUNT_PROXY_COPIED_BYTES] += own.bytes_copied;
+}
 
 const char *co_report_proxies(uint64_t counters[CO_COUNTER_COUNT])
 {
@@ -25,5 +39,6 @@ const char *co_report_proxies(uint64_t counters[CO_COUNTER_COUNT])
     for (size_t i = 0; i < given; i++) {
         counters[counted[i]] = counts[i];
     }
-    return state != NULL ? state() : "";
+    add_own(counters);
+    return state != NULL && state()[0] != '\0' ? state() : co_proxies_state();
 }

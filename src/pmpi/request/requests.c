@@ -51,8 +51,11 @@ bool co_request_poll(const struct co_mpi_request *request)
 static struct co_wait wait_of(const struct co_mpi_request *request, const char *call)
 {
     const struct co_request_kind *kind = kind_of(request);
-    return (struct co_wait){
-        .call = call, .for_message = kind->is_message, .describe = kind->describe, .waited_for = request->operation};
+    return (struct co_wait){.call = call,
+                            .is_over = kind->is_done,
+                            .for_message = kind->is_message,
+                            .describe = kind->describe,
+                            .waited_for = request->operation};
 }
 
 struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool co_mixture_exchanges;
+
 // The order of starting, the same on all ranks; where each one stands in the array differs.
 static const enum co_mixture_kind sequence[CO_MIXTURE_SLOTS] = {
     CO_MIXTURE_GATHER,   CO_MIXTURE_RECEIVE,   CO_MIXTURE_NULL,
@@ -99,6 +101,31 @@ static void start_message(struct co_mixture_slot *slot, MPI_Request *request, in
     }
 }
 
+// A block for each rank, and from each.
+static uint64_t exchange_seed(const struct co_mixture_slot *slot, int from, int to)
+{
+    return co_test_seed(from * 256 + to, slot->operation, slot->bytes);
+}
+
+static void start_exchange(struct co_mixture_slot *slot, MPI_Request *request)
+{
+    enum { RANKS = 16 };
+    static int counts[CO_MIXTURE_SLOTS][RANKS], places[CO_MIXTURE_SLOTS][RANKS]; // as long as the call
+    int count = (int)slot->bytes, step = slot->operation % 1000;
+    slot->send = realloc(slot->send, slot->bytes * (size_t)co_test_size() + 1);
+    for (int r = 0; r < co_test_size(); r++) {
+        co_test_pattern_fill(slot->send + slot->bytes * (size_t)r, slot->bytes, exchange_seed(slot, co_test_rank(), r));
+        counts[step][r] = count;
+        places[step][r] = r * count;
+    }
+    if (step % 2 == 0) {
+        MPI_Ialltoall(slot->send, count, MPI_BYTE, slot->receive, count, MPI_BYTE, MPI_COMM_WORLD, request);
+    } else {
+        MPI_Ialltoallv(slot->send, counts[step], places[step], MPI_BYTE, slot->receive, counts[step], places[step],
+                       MPI_BYTE, MPI_COMM_WORLD, request);
+    }
+}
+
 static void start_slot(struct co_mixture *mixture, int index, int step)
 {
     struct co_mixture_slot *slot = &mixture->slots[index];
@@ -115,7 +142,9 @@ static void start_slot(struct co_mixture *mixture, int index, int step)
     memset(slot->receive, 0xEE, slot->bytes * (size_t)co_test_size());
     co_test_pattern_fill(slot->send, slot->bytes, co_test_seed(co_test_rank(), slot->operation, slot->bytes));
     *request = MPI_REQUEST_NULL;
-    if (slot->kind == CO_MIXTURE_GATHER) {
+    if (slot->kind == CO_MIXTURE_GATHER && co_mixture_exchanges) {
+        start_exchange(slot, request);
+    } else if (slot->kind == CO_MIXTURE_GATHER) {
         MPI_Iallgather(slot->send, (int)slot->bytes, MPI_BYTE, slot->receive, (int)slot->bytes, MPI_BYTE,
                        MPI_COMM_WORLD, request);
     } else if (slot->kind == CO_MIXTURE_BROADCAST) {
@@ -158,9 +187,10 @@ static void check_data(const struct co_mixture_slot *slot)
 {
     if (slot->kind == CO_MIXTURE_GATHER) {
         for (int r = 0; r < co_test_size(); r++) {
-            co_test_received(slot->receive + slot->bytes * (size_t)r, slot->bytes,
-                             co_test_seed(r, slot->operation, slot->bytes), "operation %d, block %d", slot->operation,
-                             r);
+            uint64_t seed = co_mixture_exchanges ? exchange_seed(slot, r, co_test_rank())
+                                                 : co_test_seed(r, slot->operation, slot->bytes);
+            co_test_received(slot->receive + slot->bytes * (size_t)r, slot->bytes, seed, "operation %d, block %d",
+                             slot->operation, r);
         }
     } else if (slot->kind == CO_MIXTURE_BROADCAST) {
         co_test_received(slot->receive, slot->bytes, co_test_seed(root_of(slot), slot->operation, slot->bytes),

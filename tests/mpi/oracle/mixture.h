@@ -2,7 +2,7 @@
 // An array of requests as real programs have it: Iallgathers and Ibcasts between native receives, sends, persistent
 // requests (started and inactive), a native non-blocking barrier and nulls, in a different order on
 // every rank. It knows what each request has to deliver and that none may complete twice. Used by
-// the iallgather_mixed_* programs, main thread only.
+// the iallgather_mixed_* and ialltoall_mixed_* programs, main thread only.
 #ifndef CO_TEST_MIXTURE_H
 #define CO_TEST_MIXTURE_H
 
@@ -40,6 +40,9 @@ struct co_mixture {
     int round;
     int active; // operations that have not completed
 };
+
+// Set before the first start: all-to-alls, of equal and unequal blocks in turn, in place of the Iallgathers.
+extern bool co_mixture_exchanges;
 
 // Starts all the operations of a round; rounds differ in sizes and in the order of the slots.
 // Collective over MPI_COMM_WORLD, and all ranks must complete the mixture before the next.

@@ -194,12 +194,124 @@ static void crowded_waits_learn_to_spin(void **state)
     engine_job_set("CASTOFF_P2P", NULL);
 }
 
+// Proxies of which one call is under way, until somebody says that it is over.
+static struct {
+    int ends[2]; // a pipe: readable while something is over
+    _Atomic int sleeping, slept, looks, is_over;
+} fake;
+
+static int fake_descriptor(void *arg)
+{
+    (void)arg;
+    return fake.ends[0];
+}
+
+static void fake_sleeps(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&fake.sleeping, 1);
+    atomic_fetch_add(&fake.slept, 1);
+}
+
+static void fake_wakes(void *arg)
+{
+    (void)arg;
+    atomic_fetch_sub(&fake.sleeping, 1);
+}
+
+static void fake_look(void *arg, uint64_t now_ns)
+{
+    (void)arg;
+    (void)now_ns;
+    atomic_fetch_add(&fake.looks, 1);
+}
+
+static bool fake_is_over(const void *waited_for)
+{
+    (void)waited_for;
+    return atomic_load(&fake.is_over) != 0;
+}
+
+// The other rank says so once the first one has slept and has looked whether they are there.
+static void wait_for_proxies(struct job_rank *rank)
+{
+    static struct co_proxies proxies;
+    job_require(rank->open_status == 0, rank->why);
+    if (rank->rank == 0) {
+        proxies = (struct co_proxies){.members_most = 2,
+                                      .descriptor = fake_descriptor,
+                                      .sleeps = fake_sleeps,
+                                      .wakes = fake_wakes,
+                                      .look = fake_look,
+                                      .under_way = 1};
+        co_engine_lend_proxies(rank->engine, &proxies);
+        struct co_wait wait = {.call = "MPI_Wait", .is_over = fake_is_over};
+        while (!fake_is_over(NULL)) {
+            co_engine_wait_turn(rank->engine, &wait);
+        }
+        job_require(atomic_load(&fake.sleeping) == 0, "who said that it sleeps has not said that it is awake");
+        // Asleep it would have looked once more, and not slept.
+        int slept = atomic_load(&fake.slept);
+        proxies.under_way = 0;
+        for (int i = 0; i < 300; i++) {
+            co_engine_wait_turn(rank->engine, &wait);
+        }
+        job_require(atomic_load(&fake.slept) == slept, "it sleeps for proxies that carry nothing");
+    } else {
+        while (atomic_load(&fake.slept) < 3 || atomic_load(&fake.looks) < 1) {
+            sched_yield();
+        }
+        atomic_store(&fake.is_over, 1);
+        job_require(write(fake.ends[1], "!", 1) == 1, "pipe");
+    }
+}
+
+static void proxies_wake_who_waits_for_them(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_PROGRESS", "caller");
+    for (int nodes = 1; nodes <= 2; nodes++) {
+        assert_int_equal(pipe(fake.ends), 0);
+        fake.sleeping = fake.slept = fake.looks = fake.is_over = 0;
+        engine_job_run(2, (const int[]){0, nodes - 1}, wait_for_proxies);
+        close(fake.ends[0]);
+        close(fake.ends[1]);
+    }
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+}
+
+// A communicator of more ranks than they take has none.
+static void count_members(struct job_rank *rank)
+{
+    static struct co_proxies proxies[3] = {{.members_most = 2}, {.members_most = 2}, {.members_most = 2}};
+    struct co_team_seed seed;
+    job_require(rank->open_status == 0, rank->why);
+    job_require(co_team_seed_open(&seed, rank->engine, 8, (const int[]){0, 1, 2}, 3, rank->rank) == 0, "seed");
+    job_require(!seed.facts.has_proxies, "there are none yet");
+    co_team_seed_close(&seed, rank->engine);
+    co_engine_lend_proxies(rank->engine, &proxies[rank->rank]);
+    job_require(co_team_seed_open(&seed, rank->engine, 9, (const int[]){0, 1, 2}, 3, rank->rank) == 0, "seed");
+    job_require(!seed.facts.has_proxies, "three are too many for them");
+    job_require(co_team_decide(rank->engine, &seed.facts, CO_CALL_IALLTOALL, 1 << 20) == CO_NO_PROXY, "reason");
+    co_team_seed_close(&seed, rank->engine);
+    proxies[rank->rank].members_most = 3;
+    job_require(co_team_seed_open(&seed, rank->engine, 10, (const int[]){0, 1, 2}, 3, rank->rank) == 0, "seed");
+    job_require(seed.facts.has_proxies, "three are as many as they take");
+    co_team_seed_close(&seed, rank->engine);
+}
+
+static void proxies_take_so_many_members(void **state)
+{
+    (void)state;
+    engine_job_run(3, (const int[]){0, 0, 0}, count_members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stall_is_told_once),
-        cmocka_unit_test(native_moves_meanwhile),
-        cmocka_unit_test(crowded_waits_learn_to_spin),
+        cmocka_unit_test(a_stall_is_told_once),         cmocka_unit_test(native_moves_meanwhile),
+        cmocka_unit_test(crowded_waits_learn_to_spin),  cmocka_unit_test(proxies_wake_who_waits_for_them),
+        cmocka_unit_test(proxies_take_so_many_members),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

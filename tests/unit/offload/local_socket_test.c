@@ -146,6 +146,24 @@ static void what_has_no_room_is_said_later(void **state)
     ends[0] = dup(ends[1]);
 }
 
+// Without taking what has come; and a descriptor that is ended stays one.
+static void an_end_is_seen_behind_rings(void **state)
+{
+    (void)state;
+    int pair[2];
+
+    assert_int_equal(co_local_pair(pair), 0);
+    assert_false(co_local_has_ended(pair[0]));
+    assert_int_equal(co_local_send(pair[1], "!!", 2, -1), 2);
+    assert_false(co_local_has_ended(pair[0]));
+    assert_int_equal(co_local_end(pair[1]), 0);
+    assert_true(co_local_has_ended(pair[0]));
+    assert_int_equal(co_local_rings(pair[0]), 2);
+    assert_int_equal(co_local_rings(pair[0]), 0);
+    close(pair[0]);
+    assert_int_equal(close(pair[1]), 0);
+}
+
 static void heard(int signal)
 {
     (void)signal;
@@ -178,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(several_descriptors_are_closed, begin, end),
         cmocka_unit_test_setup_teardown(what_has_no_room_is_said_later, begin, end),
         cmocka_unit_test_setup_teardown(signals_do_not_end_all_waiting, begin, end),
+        cmocka_unit_test(an_end_is_seen_behind_rings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,27 @@ static void golden_bytes(void **state)
                                                                    5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0};
     static const uint8_t golden_completion[CO_OFFLOAD_COMPLETION_BYTES] = {1,    0,    0,    0, 0, 0, 0, 0, 0xf2,
                                                                            0xff, 0xff, 0xff, 4, 0, 0, 0, 5};
+    // From 16 on: members, whether it has the own block; 24 a definition, 32 the team, both buffers, bytes of a block.
+    static const uint8_t golden_alltoall[CO_OFFLOAD_COMMAND_BYTES] = {
+        9, 0, 0, 0, 0, 0, 0, 0, 7, 0,    0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,    0, 0, 0, 0, 0, 0, 0,
+        5, 0, 0, 0, 3, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t golden_team[CO_OFFLOAD_COMMAND_BYTES] = {
+        7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3};
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
 
+    co_offload_command_encode(bytes, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_ALLTOALL,
+                                                                  .group = 7,
+                                                                  .team = UINT64_C(0x300000005),
+                                                                  .has_own = true,
+                                                                  .send = 0x1000,
+                                                                  .receive = 0x2000,
+                                                                  .bytes = 0x40});
+    assert_memory_equal(bytes, golden_alltoall, sizeof bytes);
+    co_offload_command_encode(bytes, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_OPEN,
+                                                                  .team = UINT64_C(0x300000005),
+                                                                  .operations = 4,
+                                                                  .definition = 512});
+    assert_memory_equal(bytes, golden_team, sizeof bytes);
     co_offload_command_encode(
         bytes, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_SEND, .ticket = 1023, .operation = send});
     assert_memory_equal(bytes, golden_send, sizeof bytes);
@@ -57,6 +76,17 @@ static struct co_offload_command command_of(uint32_t kind)
             command.operation = (struct co_offload_operation){
                 .kind = CO_OFFLOAD_OPERATION_RECEIVE, .from = 2, .from_tag = UINT32_MAX, .bytes = CO_OFFLOAD_BYTES_MAX};
         }
+    } else if (kind >= CO_OFFLOAD_COMMAND_TEAM_OPEN) {
+        bool is_equal = kind == CO_OFFLOAD_COMMAND_ALLTOALL, has_lengths = kind == CO_OFFLOAD_COMMAND_ALLTOALLV;
+        command.team = UINT64_MAX;
+        command.ticket = kind == CO_OFFLOAD_COMMAND_REFUSE ? 1023 : 0;
+        command.group = is_equal || has_lengths ? 6 : 0;
+        command.has_own = is_equal || has_lengths;
+        command.operations = has_lengths || kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? CO_OFFLOAD_MEMBERS_MAX : 0;
+        command.definition = command.operations > 0 ? 4096 : 0;
+        command.send = is_equal ? UINT64_MAX : 0;
+        command.receive = is_equal ? 8 : 0;
+        command.bytes = is_equal ? CO_OFFLOAD_BYTES_MAX : 0;
     } else if (kind != CO_OFFLOAD_COMMAND_BYE) {
         command.ticket = kind == CO_OFFLOAD_COMMAND_CALL ? 1023 : 0;
         command.group = UINT64_MAX;
@@ -119,6 +149,20 @@ static void commands_of_a_hostile_rank(void **state)
     assert_int_equal(decode_command(&command), -EPROTO);
     command = command_of(CO_OFFLOAD_COMMAND_GROUP);
     command.operations = CO_OFFLOAD_OPERATIONS_MAX + 1;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command = command_of(CO_OFFLOAD_COMMAND_TEAM_OPEN);
+    command.operations = CO_OFFLOAD_MEMBERS_MAX + 1;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command.operations = 0;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command = command_of(CO_OFFLOAD_COMMAND_ALLTOALL);
+    command.bytes = CO_OFFLOAD_BYTES_MAX + 1;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command = command_of(CO_OFFLOAD_COMMAND_ALLTOALLV);
+    command.operations = CO_OFFLOAD_MEMBERS_MAX + 1;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command = command_of(CO_OFFLOAD_COMMAND_REFUSE);
+    command.ticket = CO_TICKETS;
     assert_int_equal(decode_command(&command), -EPROTO);
     assert_int_equal(decode_command(&(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_END}), -EPROTO);
     assert_int_equal(decode_command(&(struct co_offload_command){.kind = 0}), -EPROTO);

@@ -22,7 +22,8 @@ static struct co_offload_job a_job(void)
                                  .ends_max = 4,
                                  .staging_bytes = (uint64_t)1 << 40,
                                  .auth = 2,
-                                 .deadline_ns = (uint64_t)13 << 56,
+                                 .deadline_ns = 13,
+                                 .first_number = (uint64_t)14 << 56,
                                  .place = "10.0.0.2:0",
                                  .has_cores = true};
     memset(job.key, 11, sizeof job.key);
@@ -38,7 +39,7 @@ static void a_job_comes_as_it_went(void **state)
     uint8_t bytes[CO_OFFLOAD_JOB_BYTES], again[CO_OFFLOAD_JOB_BYTES];
 
     co_offload_job_encode(bytes, &job);
-    assert_int_equal(bytes[CO_OFFLOAD_JOB_BYTES - 1], 13); // nothing is left out
+    assert_int_equal(bytes[CO_OFFLOAD_JOB_BYTES - 1], 14); // nothing is left out
     assert_int_equal(co_offload_job_decode(&back, bytes), 0);
     co_offload_job_encode(again, &back);
     assert_memory_equal(bytes, again, sizeof bytes);

@@ -19,6 +19,9 @@ static uint8_t bytes[CO_OFFLOAD_RECORD_BYTES_MAX + 1];
 static const struct co_offload_key key = {
     .from = 3, .to = 0x0104, .tag = 0x11223344, .space = CO_OFFLOAD_GROUP, .number = UINT64_C(0x100000002)};
 
+static const struct co_offload_key called = {
+    .from = 3, .tag = UINT64_C(0x300000007), .space = CO_OFFLOAD_TEAM, .number = UINT64_C(0x100000002)};
+
 // Exactly as long, so that reading on is seen.
 static int decode(struct co_offload_record *out, size_t count)
 {
@@ -36,6 +39,18 @@ static void golden_bytes(void **state)
     size_t count = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_READY, &key, 1);
     assert_int_equal(wire_example_read("**READY** of one receive", golden, sizeof golden), count);
     assert_memory_equal(bytes, golden, count);
+
+    count = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_CALLED, &called, 1);
+    assert_int_equal(wire_example_read("**CALLED** of a rank", golden, sizeof golden), count);
+    assert_memory_equal(bytes, golden, count);
+
+    struct co_offload_key of_team = called;
+    of_team.to = 0x0104;
+    co_offload_record_encode_data_head(bytes, &of_team, 0, 2, 2);
+    memcpy(bytes + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, "hi", 2);
+    assert_int_equal(wire_example_read("**TEAM_DATA**, all of", golden, sizeof golden),
+                     CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 2);
+    assert_memory_equal(bytes, golden, CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 2);
 
     count = co_offload_record_encode_gone(bytes, 0x0104);
     assert_int_equal(wire_example_read("**GONE** of a rank", golden, sizeof golden), count);
@@ -74,6 +89,31 @@ static void entries_there_and_back(void **state)
         assert_int_equal(decode(&record, length - 1), -EPROTO);
         assert_int_equal(decode(&record, length + 1), -EPROTO);
     }
+}
+
+static void words_of_teams_there_and_back(void **state)
+{
+    (void)state;
+    static const enum co_offload_record_kind kinds[] = {CO_OFFLOAD_RECORD_CALLED, CO_OFFLOAD_RECORD_TEAM_SEND_FAILED,
+                                                        CO_OFFLOAD_RECORD_TEAM_RECEIVE_FAILED};
+    struct co_offload_key keys[] = {{1, 0, UINT64_MAX, CO_OFFLOAD_TEAM, UINT64_MAX},
+                                    {UINT32_MAX, 0, UINT64_C(1) << 32, CO_OFFLOAD_TEAM, 0}};
+    struct co_offload_record record;
+
+    for (int i = 0; i < 3; i++) {
+        keys[0].to = keys[1].to = i == 0 ? 0 : 77; // that of CALLED is for all
+        size_t length = co_offload_record_encode_entries(bytes, kinds[i], keys, 2);
+        assert_int_equal(co_offload_record_decode(&record, bytes, length), 0);
+        assert_int_equal(record.kind, kinds[i]);
+        for (uint32_t k = 0; k < 2; k++) {
+            struct co_offload_key back = co_offload_record_entry(&record, k);
+            assert_true(co_offload_key_equals(&back, &keys[k]));
+        }
+    }
+    co_offload_record_encode_data_head(bytes, &keys[0], 1, 3, 2);
+    assert_int_equal(co_offload_record_decode(&record, bytes, CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 2), 0);
+    assert_int_equal(record.kind, CO_OFFLOAD_RECORD_TEAM_DATA);
+    assert_true(co_offload_key_equals(&record.data.key, &keys[0]));
 }
 
 static int decode_data(uint64_t offset, uint64_t whole, uint32_t payload_bytes)
@@ -116,13 +156,24 @@ static void nonsense_is_refused(void **state)
         for (unsigned value = 1; value < 256; value++) {
             bytes[i] ^= (uint8_t)value;
             bool is_other_kind =
-                i == 1 && (bytes[1] == CO_OFFLOAD_RECORD_SEND_FAILED || bytes[1] == CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+                i == 1 &&
+                (bytes[1] == CO_OFFLOAD_RECORD_SEND_FAILED || bytes[1] == CO_OFFLOAD_RECORD_RECEIVE_FAILED ||
+                 bytes[1] == CO_OFFLOAD_RECORD_TEAM_SEND_FAILED || bytes[1] == CO_OFFLOAD_RECORD_TEAM_RECEIVE_FAILED);
             assert_int_equal(decode(&record, length), is_other_kind ? 0 : -EPROTO);
             bytes[i] ^= (uint8_t)value;
         }
     }
     assert_int_equal(decode(&record, length), 0);
     bytes[CO_OFFLOAD_RECORD_HEAD_BYTES + 12] = CO_OFFLOAD_SPACES;
+    assert_int_equal(decode(&record, length), -EPROTO);
+    length = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_ASK, &called, 1);
+    assert_int_equal(decode(&record, length), -EPROTO); // a question has no number
+    bytes[CO_OFFLOAD_RECORD_HEAD_BYTES + 16] = 0;
+    bytes[CO_OFFLOAD_RECORD_HEAD_BYTES + 20] = 0;
+    assert_int_equal(decode(&record, length), 0);
+    length = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_CALLED, &called, 1);
+    assert_int_equal(decode(&record, length), 0);
+    bytes[CO_OFFLOAD_RECORD_HEAD_BYTES + 4] = 1; // to nobody in particular
     assert_int_equal(decode(&record, length), -EPROTO);
     length = co_offload_record_encode_gone(bytes, UINT32_MAX);
     assert_int_equal(decode(&record, length), 0);
@@ -137,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_bytes),
         cmocka_unit_test(entries_there_and_back),
+        cmocka_unit_test(words_of_teams_there_and_back),
         cmocka_unit_test(pieces_lie_inside_their_message),
         cmocka_unit_test(nonsense_is_refused),
     };

@@ -52,7 +52,9 @@ static void every_word_is_understood(void **state)
     (void)state;
     struct co_fault_plan plan = parsed(
         "drop=0.01,miss=.25,dup=1,reorder=.5,delay=0.25:2ms,corrupt=0.001,truncate=1.0,seed=18446744073709551615,"
-        "kind=data+control,blackhole=1,blackhole_after=100,rank=2,script=3:17:18");
+        "kind=data+control,blackhole=1,blackhole_after=100,rank=2,script=3:17:18,"
+        "first=4294967293");
+    assert_int_equal(plan.first_number, UINT64_C(4294967293));
 
     assert_true(plan.drop == 0.01 && plan.duplicate == 1 && plan.reorder == 0.5 && plan.delay == 0.25);
     assert_true(plan.corrupt == 0.001 && plan.truncate == 1 && plan.miss == 0.25);

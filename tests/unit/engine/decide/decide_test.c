@@ -120,6 +120,45 @@ static void a_persistent_one_goes_by_the_rows_of_its_starts(void **state)
     }
 }
 
+// Whatever else carries the communicator's bytes; and of nothing else's.
+static void proxies_carry_what_they_carry(void **state)
+{
+    (void)state;
+    use("ialltoall hosts ranks 2- transport proxy bytes 1-99 decline\n"
+        "ialltoallv hosts ranks 2- transport proxy bytes 1- decline\n"
+        "bcast hosts ranks 2- transport udp bytes 1-8 decline\n");
+    struct co_team_facts facts = hosts;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 100, CO_YES), CO_NO_PROXY);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 0, CO_AUTO), CO_NO_PROXY);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLTOALLV_INIT, 1, CO_AUTO), CO_NO_PROXY);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 100, CO_NO), CO_DISABLED);
+    facts.has_proxies = true;
+    facts.has_multicast = facts.has_shm = false;
+    facts.max_ranks_per_node = 2;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 99, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 100, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLTOALL_INIT, 99, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 1, CO_YES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 0, CO_YES), CO_ZERO_BYTES);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, PTRDIFF_MAX / 2, CO_YES), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALLV, 1, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALLV, 1, CO_YES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 100, CO_AUTO), CO_NO_MULTICAST);
+}
+
+// What is not measured is not taken: proxies have to be wanted, and then it is large blocks between hosts.
+static void the_built_in_rows_of_proxies(void **state)
+{
+    (void)state;
+    co_tune_table_built_in(&table);
+    struct co_team_facts facts = hosts, node = one_node;
+    facts.has_proxies = node.has_proxies = true;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 32767, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALL, 32768, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &node, CO_CALL_IALLTOALL, 1 << 20, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLTOALLV, 1, CO_AUTO), CO_STOCK_FASTER);
+}
+
 static void ranks_bound_a_row(void **state)
 {
     (void)state;
@@ -245,6 +284,8 @@ int main(void)
         cmocka_unit_test(names_what_speaks_against),
         cmocka_unit_test(first_fitting_row_decides),
         cmocka_unit_test(a_persistent_one_goes_by_the_rows_of_its_starts),
+        cmocka_unit_test(proxies_carry_what_they_carry),
+        cmocka_unit_test(the_built_in_rows_of_proxies),
         cmocka_unit_test(ranks_bound_a_row),
         cmocka_unit_test(ranks_per_node_bound_a_row),
         cmocka_unit_test(transport_bounds_a_row),

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+uint32_t proxy_rig_ends_max = 6;
+
 static void completed(void *context, int rank, uint32_t ticket, const struct co_offload_completion *completion)
 {
     struct proxy_rig *rig = context;
@@ -29,7 +31,7 @@ void proxy_rig_open(struct proxy_rig *rig, int proxies, const int proxy_of_rank[
                                      .proxy_of_rank = rig->proxy_of_rank,
                                      .piece_bytes = RIG_PIECE,
                                      .groups_max = 3,
-                                     .ends_max = 6};
+                                     .ends_max = proxy_rig_ends_max};
     struct co_proxy_output output = {rig, completed};
     for (config.self = 0; config.self < proxies; config.self++) {
         assert_int_equal(

@@ -24,6 +24,8 @@ struct proxy_rig {
     int refusal;                                                              // of the last record that was refused
 };
 
+extern uint32_t proxy_rig_ends_max; // 6, unless a test's main says otherwise
+
 // Rank i is of proxy proxy_of_rank[i], below `proxies`. Memory of rank i is filled with i + 1.
 void proxy_rig_open(struct proxy_rig *rig, int proxies, const int proxy_of_rank[RIG_RANKS]);
 void proxy_rig_close(struct proxy_rig *rig);

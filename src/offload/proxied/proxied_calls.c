@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Calls by proxies: their beginning, which is a command, and their end; teams as callers see them. Hot.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomics.h"
+#include "offload/proxied/proxied_state.h"
+
+// Under the lock, before something begins: what there was no room for is said first.
+static int world_ready(struct co_proxied_world *world)
+{
+    if (world->world->is_forked) {
+        return -ECHILD;
+    }
+    if (co_load_relaxed(&world->is_lost)) { // relaxed: under the lock
+        return -ECONNRESET;
+    }
+    co_proxied_refused_collect(world);
+    return co_proxied_plans_tidy(world) && co_proxied_teams_tidy(world) ? 0 : -EAGAIN;
+}
+
+int co_proxied_team_open(struct co_proxied_team **out, struct co_proxied_world *world, uint64_t id,
+                         const int *world_ranks, int size, int rank)
+{
+    if (size < 1 || size > CO_PROXIED_MEMBERS_MAX || rank < 0 || rank >= size) {
+        return size > CO_PROXIED_MEMBERS_MAX ? -ENOSPC : -EINVAL;
+    }
+    pthread_mutex_lock(&world->lock);
+    int error = world_ready(world);
+    if (error == 0) {
+        error = co_proxied_team_make(out, world, id, world_ranks, (uint32_t)size, (uint32_t)rank);
+    }
+    pthread_mutex_unlock(&world->lock);
+    return error;
+}
+
+void co_proxied_team_close(struct co_proxied_team *team)
+{
+    struct co_proxied_world *world = team->world;
+
+    pthread_mutex_lock(&world->lock);
+    co_proxied_plans_drop(world, team);
+    co_proxied_link_leave(&team->listed);
+    co_proxied_team_release(team);
+    pthread_mutex_unlock(&world->lock);
+}
+
+static void own_copy(const struct co_offload_blocks *own)
+{
+    if (own->send_bytes > 0) {
+        memmove((void *)(uintptr_t)own->receive_address, (const void *)(uintptr_t)own->send_address, own->send_bytes);
+    }
+}
+
+static int ranges_begin(struct co_proxied_world *world, struct co_proxied_plan *plan)
+{
+    struct co_rank_copies *copies = co_rank_connection_copies(world->connection);
+    return copies == NULL ? 0 : co_rank_copies_in(copies, &plan->ranges);
+}
+
+static int ranges_end(struct co_proxied_world *world, struct co_proxied_plan *plan, bool is_back)
+{
+    struct co_rank_copies *copies = co_rank_connection_copies(world->connection);
+    return copies == NULL ? 0 : co_rank_copies_out(copies, &plan->ranges, is_back);
+}
+
+static struct co_proxied_call *call_make(struct co_proxied_world *world, struct co_proxied_plan *plan)
+{
+    struct co_proxied_call *call = calloc(1, sizeof *call);
+    if (call != NULL) {
+        call->world = world;
+        call->client = world->client;
+        call->plan = plan;
+        co_proxied_link_init(&call->listed);
+    }
+    return call;
+}
+
+// What became of it, once.
+static void call_collect(struct co_proxied_call *call)
+{
+    if (!co_load_relaxed(&call->is_over)) { // relaxed: under the lock
+        call->completion = co_rank_client_collect(call->world->client, call->ticket);
+        co_store_release(&call->is_over, true); // release P1: with that
+    }
+}
+
+// Calls that are over give their tickets back, though nobody has asked for them yet.
+static void calls_collect(struct co_proxied_world *world)
+{
+    for (struct co_proxied_link *link = world->calls.after; link != &world->calls; link = link->after) {
+        struct co_proxied_call *call = (struct co_proxied_call *)link;
+        if (co_rank_client_is_done(world->client, call->ticket)) {
+            call_collect(call);
+        }
+    }
+}
+
+// The own block first: where the rank copies, all of the receive buffer is copied there and back.
+static int plan_call(struct co_proxied_call **out, struct co_proxied_world *world, struct co_proxied_plan *plan)
+{
+    uint64_t cached = co_rank_client_counts(world->client)->cached_calls;
+    struct co_proxied_call *call = call_make(world, plan);
+    if (call == NULL) {
+        return -ENOMEM;
+    }
+    own_copy(&plan->own);
+    int error = ranges_begin(world, plan);
+    if (error == 0) {
+        error = co_rank_group_call(plan->group, &call->ticket);
+        if (error == -EAGAIN) {
+            calls_collect(world);
+            error = co_rank_group_call(plan->group, &call->ticket);
+        }
+        if (error != 0) {
+            (void)ranges_end(world, plan, false);
+        }
+    }
+    if (error != 0) {
+        free(call);
+        return error;
+    }
+    plan->is_out = true;
+    co_proxied_link_join_last(&world->calls, &call->listed);
+    world->counts.calls++;
+    world->counts.cached += co_rank_client_counts(world->client)->cached_calls - cached;
+    *out = call;
+    return 0;
+}
+
+static int call_begin(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
+                      size_t bytes, const struct co_proxied_block *blocks)
+{
+    struct co_proxied_world *world = team->world;
+    struct co_proxied_plan *plan;
+
+    pthread_mutex_lock(&world->lock);
+    int error = world_ready(world);
+    if (error == 0) {
+        error = co_proxied_plan_find(&plan, team, send, receive, bytes, blocks);
+    }
+    if (error == 0) {
+        error = plan_call(out, world, plan);
+        if (error != 0) {
+            co_proxied_plan_return(plan);
+        }
+    }
+    pthread_mutex_unlock(&world->lock);
+    return error;
+}
+
+int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
+                        size_t bytes)
+{
+    return call_begin(out, team, send, receive, bytes, NULL);
+}
+
+int co_proxied_alltoallv(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
+                         const struct co_proxied_block blocks[])
+{
+    return call_begin(out, team, send, receive, 0, blocks);
+}
+
+int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan)
+{
+    struct co_proxied_world *world = plan->team->world;
+
+    pthread_mutex_lock(&world->lock);
+    int error = world_ready(world);
+    if (error == 0) {
+        error = plan->is_out ? -EBUSY : plan_call(out, world, plan);
+    }
+    pthread_mutex_unlock(&world->lock);
+    return error;
+}
+
+// A call of its own, of which nobody waits for the end.
+int co_proxied_refuse(struct co_proxied_team *team)
+{
+    struct co_proxied_world *world = team->world;
+
+    pthread_mutex_lock(&world->lock);
+    int error = world_ready(world);
+    struct co_proxied_call *call = error == 0 ? call_make(world, NULL) : NULL;
+    if (error == 0) {
+        error = call == NULL ? -ENOMEM : co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
+    }
+    if (error == 0) {
+        call->team = team;
+        team->uses++;
+        co_proxied_link_join_last(&world->refused, &call->listed);
+    } else {
+        free(call);
+    }
+    pthread_mutex_unlock(&world->lock);
+    return error;
+}
+
+void co_proxied_refused_collect(struct co_proxied_world *world)
+{
+    bool is_lost = co_load_relaxed(&world->is_lost); // relaxed: under the lock
+
+    for (struct co_proxied_link *link = world->refused.after, *next; link != &world->refused; link = next) {
+        struct co_proxied_call *call = (struct co_proxied_call *)link;
+        next = link->after;
+        if (is_lost || co_rank_client_is_done(world->client, call->ticket)) {
+            if (!is_lost) {
+                (void)co_rank_client_collect(world->client, call->ticket);
+            }
+            co_proxied_link_leave(link);
+            co_proxied_team_release(call->team);
+            free(call);
+        }
+    }
+}
+
+bool co_proxied_is_done(const struct co_proxied_call *call)
+{
+    return co_rank_client_is_done(call->client, call->ticket) || co_load_acquire(&call->is_over); // acquire P1
+}
+
+void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *result)
+{
+    struct co_proxied_world *world = call->world;
+
+    pthread_mutex_lock(&world->lock);
+    call_collect(call);
+    struct co_offload_completion completion = call->completion;
+    // Where the proxy has gone before it was over nothing is copied back.
+    int error = ranges_end(world, call->plan, completion.state == CO_OFFLOAD_COMPLETION_DONE);
+    completion.bytes += completion.state == CO_OFFLOAD_COMPLETION_DONE ? call->plan->own.send_bytes : 0;
+    *result = (struct co_proxied_result){.error = completion.error != 0 ? completion.error : error,
+                                         .with = (int)completion.with - 1,
+                                         .bytes = completion.bytes};
+    world->counts.failed += result->error != 0;
+    world->counts.bytes_received += completion.bytes;
+    if (co_rank_connection_copies(world->connection) != NULL) {
+        world->counts.bytes_copied += completion.bytes;
+    }
+    co_proxied_link_leave(&call->listed);
+    co_proxied_plan_return(call->plan);
+    free(call);
+    co_proxied_refused_collect(world);
+    pthread_mutex_unlock(&world->lock);
+}

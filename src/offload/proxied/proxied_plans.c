@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Arguments of calls. Those that a program gives again and again are kept, with the group by which the proxy knows
+// them, and found by all that they consist of: so a call that was made before is one command, with nothing to be
+// described or registered. What memory lies at an address is looked up by the proxy anew in each call. Hot, but for
+// making.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomics.h"
+#include "base/mix_bits.h"
+#include "offload/proxied/proxied_state.h"
+
+static uint64_t hash_of(const struct co_proxied_team *team, const void *send, const void *receive, size_t bytes,
+                        const struct co_proxied_block *blocks)
+{
+    uint64_t hash = co_mix_bits(team->id + (blocks != NULL));
+
+    hash = co_mix_bits(hash ^ (uint64_t)(uintptr_t)send);
+    hash = co_mix_bits(hash + (uint64_t)(uintptr_t)receive);
+    hash = co_mix_bits(hash ^ bytes);
+    for (uint32_t i = 0; blocks != NULL && i < team->count; i++) {
+        hash = co_mix_bits(hash ^ (uint64_t)blocks[i].send_at) + blocks[i].send_bytes;
+        hash = co_mix_bits(hash ^ (uint64_t)blocks[i].receive_at) + blocks[i].receive_bytes;
+    }
+    return hash;
+}
+
+static bool is_same(const struct co_proxied_plan *plan, const struct co_proxied_team *team, const void *send,
+                    const void *receive, size_t bytes, const struct co_proxied_block *blocks)
+{
+    return plan->team == team && plan->pattern.send == (uint64_t)(uintptr_t)send &&
+           plan->pattern.receive == (uint64_t)(uintptr_t)receive && plan->pattern.bytes == bytes &&
+           (plan->blocks != NULL) == (blocks != NULL) &&
+           (blocks == NULL || memcmp(plan->blocks, blocks, team->count * sizeof *blocks) == 0);
+}
+
+static struct co_offload_blocks blocks_at(const struct co_proxied_plan *plan, uint32_t place)
+{
+    const struct co_offload_command *pattern = &plan->pattern;
+
+    if (plan->blocks == NULL) {
+        return co_offload_blocks_equal(pattern->send, pattern->receive, pattern->bytes, place);
+    }
+    const struct co_proxied_block *block = &plan->blocks[place];
+    // Nothing is anywhere: an address that is none would be refused.
+    return (struct co_offload_blocks){
+        .send_address = block->send_bytes > 0 ? pattern->send + (uint64_t)block->send_at : 0,
+        .send_bytes = block->send_bytes,
+        .receive_address = block->receive_bytes > 0 ? pattern->receive + (uint64_t)block->receive_at : 0,
+        .receive_bytes = block->receive_bytes};
+}
+
+static int range_add(struct co_proxied_plan *plan, uint64_t address, uint64_t bytes, uint32_t kind)
+{
+    return bytes == 0
+               ? 0
+               : co_rank_ranges_add(&plan->ranges,
+                                    &(struct co_offload_operation){.kind = kind, .address = address, .bytes = bytes});
+}
+
+// Where the rank copies: all that is sent, and where anything may come.
+static int ranges_make(struct co_proxied_plan *plan)
+{
+    uint32_t count = plan->team->count;
+    int error = 0;
+
+    if (plan->blocks == NULL) {
+        error = range_add(plan, plan->pattern.send, plan->pattern.bytes * count, CO_OFFLOAD_OPERATION_SEND);
+        return error == 0
+                   ? range_add(plan, plan->pattern.receive, plan->pattern.bytes * count, CO_OFFLOAD_OPERATION_RECEIVE)
+                   : error;
+    }
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        struct co_offload_blocks blocks = blocks_at(plan, i);
+        error = range_add(plan, blocks.send_address, blocks.send_bytes, CO_OFFLOAD_OPERATION_SEND);
+        if (error == 0) {
+            error = range_add(plan, blocks.receive_address, blocks.receive_bytes, CO_OFFLOAD_OPERATION_RECEIVE);
+        }
+    }
+    return error;
+}
+
+static int group_make(struct co_proxied_plan *plan)
+{
+    uint32_t count = plan->team->count;
+    struct co_offload_command told = plan->pattern;
+    uint8_t *definition = NULL;
+
+    if (plan->blocks != NULL) {
+        definition = malloc((size_t)count * CO_OFFLOAD_BLOCKS_BYTES);
+        if (definition == NULL) {
+            return -ENOMEM;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            struct co_offload_blocks blocks = blocks_at(plan, i);
+            co_offload_blocks_encode(definition + (size_t)i * CO_OFFLOAD_BLOCKS_BYTES, &blocks);
+        }
+        told.send = told.receive = told.bytes = 0;
+    }
+    int error = co_rank_group_pattern(plan->team->world->client, &told, definition, count, &plan->group);
+    free(definition);
+    return error;
+}
+
+static void plan_free(struct co_proxied_plan *plan)
+{
+    free(plan->ranges.at);
+    free(plan->blocks);
+    free(plan);
+}
+
+// A small own block the rank copies; one that is too long for its place is the proxy's, which says so.
+static void own_choose(struct co_proxied_plan *plan)
+{
+    struct co_offload_blocks own = blocks_at(plan, plan->team->place);
+
+    plan->pattern.has_own = own.send_bytes > CO_PROXIED_OWN_BYTES || own.send_bytes > own.receive_bytes;
+    if (!plan->pattern.has_own) {
+        plan->own = own;
+    }
+}
+
+static int plan_make(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
+                     size_t bytes, const struct co_proxied_block *blocks)
+{
+    struct co_proxied_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) {
+        return -ENOMEM;
+    }
+    plan->team = team;
+    co_proxied_link_init(&plan->listed);
+    plan->pattern =
+        (struct co_offload_command){.kind = blocks != NULL ? CO_OFFLOAD_COMMAND_ALLTOALLV : CO_OFFLOAD_COMMAND_ALLTOALL,
+                                    .operations = blocks != NULL ? team->count : 0,
+                                    .team = team->id,
+                                    .send = (uint64_t)(uintptr_t)send,
+                                    .receive = (uint64_t)(uintptr_t)receive,
+                                    .bytes = bytes};
+    int error = 0;
+    if (blocks != NULL) {
+        plan->blocks = malloc(team->count * sizeof *blocks);
+        error = plan->blocks == NULL ? -ENOMEM : 0;
+    }
+    if (error == 0 && blocks != NULL) {
+        memcpy(plan->blocks, blocks, team->count * sizeof *blocks);
+    }
+    if (error == 0 && co_rank_connection_copies(team->world->connection) != NULL) {
+        error = ranges_make(plan);
+    }
+    if (error == 0) {
+        own_choose(plan);
+        error = group_make(plan);
+    }
+    if (error != 0) {
+        plan_free(plan);
+        return error;
+    }
+    team->uses++;
+    *out = plan;
+    return 0;
+}
+
+static bool plan_end(struct co_proxied_plan *plan)
+{
+    if (co_rank_group_free(plan->group) != 0) {
+        return false;
+    }
+    co_proxied_team_release(plan->team);
+    plan_free(plan);
+    return true;
+}
+
+// It is in no list and out no more.
+static void plan_doom(struct co_proxied_plan *plan)
+{
+    struct co_proxied_world *world = plan->team->world;
+    if (!plan_end(plan)) {
+        co_proxied_link_join_last(&world->doomed_plans, &plan->listed);
+    }
+}
+
+bool co_proxied_plans_tidy(struct co_proxied_world *world)
+{
+    while (world->doomed_plans.after != &world->doomed_plans) {
+        struct co_proxied_plan *plan = (struct co_proxied_plan *)world->doomed_plans.after;
+        co_proxied_link_leave(&plan->listed);
+        if (!plan_end(plan)) {
+            co_proxied_link_join_last(&world->doomed_plans, &plan->listed);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Out of those that are kept; one whose call is under way ends with that.
+static void kept_drop(struct co_proxied_world *world, struct co_proxied_plan *plan)
+{
+    struct co_proxied_plan *first = co_hash_map_remove(&world->by_hash, plan->hash);
+    struct co_proxied_plan **link = &first;
+
+    while (*link != plan) {
+        link = &(*link)->next;
+    }
+    *link = plan->next;
+    if (first != NULL) {
+        (void)co_hash_map_put(&world->by_hash, plan->hash, first); // it was there: there is room
+    }
+    co_proxied_link_leave(&plan->listed);
+    world->kept_count--;
+    plan->kept = CO_PROXIED_ONCE;
+    if (!plan->is_out) {
+        plan_doom(plan);
+    }
+}
+
+static void kept_put(struct co_proxied_world *world, struct co_proxied_plan *plan)
+{
+    if (world->kept_count == CO_PROXIED_PLANS) {
+        kept_drop(world, (struct co_proxied_plan *)world->kept.after);
+    }
+    plan->next = co_hash_map_remove(&world->by_hash, plan->hash);
+    if (co_hash_map_put(&world->by_hash, plan->hash, plan) != 0) {
+        return; // nothing was there either: it stays one of its call alone
+    }
+    plan->kept = CO_PROXIED_CACHED;
+    co_proxied_link_join_last(&world->kept, &plan->listed);
+    world->kept_count++;
+}
+
+void co_proxied_plans_drop(struct co_proxied_world *world, const struct co_proxied_team *team)
+{
+    for (struct co_proxied_link *link = world->kept.after, *next; link != &world->kept; link = next) {
+        struct co_proxied_plan *plan = (struct co_proxied_plan *)link;
+        next = link->after;
+        if (team == NULL || plan->team == team) {
+            kept_drop(world, plan);
+        }
+    }
+}
+
+int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
+                         size_t bytes, const struct co_proxied_block *blocks)
+{
+    struct co_proxied_world *world = team->world;
+    uint64_t hash = hash_of(team, send, receive, bytes, blocks);
+    struct co_proxied_plan *plan = co_hash_map_get(&world->by_hash, hash);
+
+    while (plan != NULL && !is_same(plan, team, send, receive, bytes, blocks)) {
+        plan = plan->next;
+    }
+    if (plan != NULL && !plan->is_out) {
+        co_proxied_link_leave(&plan->listed);
+        co_proxied_link_join_last(&world->kept, &plan->listed);
+        *out = plan;
+        return 0;
+    }
+    bool is_twice = plan != NULL; // blocks of no bytes may be under way twice
+    int error = plan_make(&plan, team, send, receive, bytes, blocks);
+    if (error != 0) {
+        return error;
+    }
+    plan->kept = CO_PROXIED_ONCE;
+    plan->hash = hash;
+    if (!is_twice) {
+        kept_put(world, plan);
+    }
+    *out = plan;
+    return 0;
+}
+
+void co_proxied_plan_return(struct co_proxied_plan *plan)
+{
+    plan->is_out = false;
+    if (plan->kept == CO_PROXIED_ONCE) {
+        plan_doom(plan);
+    }
+}
+
+static int plan_own(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
+                    size_t bytes, const struct co_proxied_block *blocks)
+{
+    pthread_mutex_lock(&team->world->lock);
+    int error = plan_make(out, team, send, receive, bytes, blocks);
+    if (error == 0) {
+        (*out)->kept = CO_PROXIED_OWNED;
+    }
+    pthread_mutex_unlock(&team->world->lock);
+    return error;
+}
+
+int co_proxied_alltoall_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
+                             void *receive, size_t bytes)
+{
+    return plan_own(out, team, send, receive, bytes, NULL);
+}
+
+int co_proxied_alltoallv_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
+                              void *receive, const struct co_proxied_block blocks[])
+{
+    return plan_own(out, team, send, receive, 0, blocks);
+}
+
+void co_proxied_plan_free(struct co_proxied_plan *plan)
+{
+    struct co_proxied_world *world = plan->team->world;
+
+    pthread_mutex_lock(&world->lock);
+    plan->kept = CO_PROXIED_ONCE;
+    if (!plan->is_out) {
+        plan_doom(plan);
+    }
+    pthread_mutex_unlock(&world->lock);
+}

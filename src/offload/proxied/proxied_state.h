@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the files of this room share: proxied_open.c has the world, proxied_teams.c teams, proxied_plans.c arguments and
+// which of them are kept, proxied_calls.c calls. All but the flags of a call and of the world is under the world's
+// lock.
+#ifndef CASTOFF_OFFLOAD_PROXIED_PROXIED_STATE_H
+#define CASTOFF_OFFLOAD_PROXIED_PROXIED_STATE_H
+
+#include <pthread.h>
+
+#include "base/hash_map.h"
+#include "offload/api/offload_world.h"
+#include "offload/offload_pattern.h"
+#include "offload/proxied/proxied.h"
+
+#define CO_PROXIED_PLANS 1024      // arguments that are kept
+#define CO_PROXIED_OWN_BYTES 65536 // an own block up to that the rank copies itself, at start
+
+// Of a ring list: its head, or inside of what is listed.
+struct co_proxied_link {
+    struct co_proxied_link *before, *after;
+};
+
+struct co_proxied_team {
+    struct co_proxied_link listed; // the first
+    struct co_proxied_world *world;
+    uint64_t id;
+    uint32_t count, place;
+    uint32_t uses; // plans and refused calls, and one while it is open
+};
+
+enum co_proxied_kept {
+    CO_PROXIED_OWNED,  // by a persistent request
+    CO_PROXIED_CACHED, // by its arguments
+    CO_PROXIED_ONCE    // by its call alone
+};
+
+struct co_proxied_plan {
+    struct co_proxied_link listed; // the first: among those that are kept, by their last call
+    struct co_proxied_plan *next;  // of the same hash
+    struct co_proxied_team *team;
+    enum co_proxied_kept kept;
+    bool is_out; // its call has not ended
+    uint64_t hash;
+    struct co_offload_command pattern;
+    struct co_proxied_block *blocks; // of alltoallv, as they were given
+    struct co_rank_group *group;
+    struct co_rank_ranges ranges; // where the rank copies
+    struct co_offload_blocks own; // that the rank copies itself, else of no bytes
+};
+
+struct co_proxied_call {
+    struct co_proxied_link listed; // the first
+    struct co_proxied_world *world;
+    const struct co_rank_client *client;
+    struct co_proxied_plan *plan; // NULL: refused
+    struct co_proxied_team *team; // of a refused one
+    uint32_t ticket;
+    // What became of it, when its ticket is another call's or the proxy has gone.
+    _Atomic bool is_over;
+    struct co_offload_completion completion;
+};
+
+struct co_proxied_world {
+    pthread_mutex_t lock;
+    struct castoff_offload_world *world;
+    struct co_rank_connection *connection;
+    struct co_rank_client *client;
+    _Atomic bool is_lost;
+    int descriptor;
+    unsigned sleepers;
+    struct co_proxied_link teams, calls, refused, kept; // those of open teams; begun; refused and not over; plans
+    struct co_proxied_link doomed_plans, doomed_teams;  // for which there was no room to say so
+    uint32_t kept_count;
+    struct co_hash_map by_hash; // plans that are kept
+    struct co_proxied_counts counts;
+    char state[CO_OFFLOAD_WHY_BYTES];
+};
+
+static inline void co_proxied_link_init(struct co_proxied_link *link)
+{
+    link->before = link->after = link;
+}
+
+static inline void co_proxied_link_leave(struct co_proxied_link *link)
+{
+    link->before->after = link->after;
+    link->after->before = link->before;
+    co_proxied_link_init(link);
+}
+
+static inline void co_proxied_link_join_last(struct co_proxied_link *head, struct co_proxied_link *link)
+{
+    link->before = head->before;
+    link->after = head;
+    head->before->after = link;
+    head->before = link;
+}
+
+// proxied_teams.c
+int co_proxied_team_make(struct co_proxied_team **out, struct co_proxied_world *world, uint64_t id,
+                         const int *world_ranks, uint32_t count, uint32_t place); // -ENOMEM, -EAGAIN, -ENOSPC
+void co_proxied_team_release(struct co_proxied_team *team);
+// False: there is still no room.
+bool co_proxied_teams_tidy(struct co_proxied_world *world);
+
+// proxied_plans.c
+// What is kept of such arguments, made if need be, and not out. -ENOMEM, -EINVAL.
+int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
+                         size_t bytes, const struct co_proxied_block *blocks);
+// Its call is over, or has not begun.
+void co_proxied_plan_return(struct co_proxied_plan *plan);
+// All that are kept of a team, or of all (NULL).
+void co_proxied_plans_drop(struct co_proxied_world *world, const struct co_proxied_team *team);
+bool co_proxied_plans_tidy(struct co_proxied_world *world); // as of teams
+
+// proxied_calls.c
+// Refused calls that are over.
+void co_proxied_refused_collect(struct co_proxied_world *world);
+
+#endif

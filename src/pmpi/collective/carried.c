@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The life of a nonblocking collective above the proxies. All members have decided alike that they carry it, so a
+// member on which something fails has its proxy tell the others.
+#include "pmpi/collective/carried.h"
+
+#include "base/log.h"
+#include "pmpi/communicator/communicator_follow.h"
+#include "pmpi/communicator/communicator_proxies.h"
+#include "pmpi/life/failure.h"
+#include "pmpi/life/proxies.h"
+#include "pmpi/report/report_sites.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// Room for one more comes when the proxy has taken what it was told.
+static int open_team(struct co_proxied_team **team, uint64_t id, const int *members, int size, int rank)
+{
+    struct co_wait wait = {.call = "the opening of a communicator for proxies"};
+    int error;
+    if (members == NULL) {
+        return -ENOMEM;
+    }
+    while ((error = co_proxied_team_open(team, co_proxies_world(), id, members, size, rank)) == -EAGAIN) {
+        co_engine_wait_turn(co_process.engine, &wait);
+    }
+    return error;
+}
+
+static int need_team(const struct co_communicator *entry, struct co_proxied_team **team)
+{
+    *team = co_communicator_find_proxies(entry);
+    if (__builtin_expect(*team != NULL, 1)) {
+        return 0;
+    }
+    int size = entry->seed.facts.ranks, rank = entry->seed.rank;
+    int *members = co_communicator_members(entry->comm, size);
+    int error = open_team(team, entry->seed.id, members, size, rank);
+    free(members);
+    if (error == 0) {
+        error = co_communicator_keep_proxies(entry, *team);
+        if (error != 0) {
+            co_proxied_team_close(*team);
+        }
+    }
+    return error;
+}
+
+static int open_own(void *arg, uint64_t id, const int *members, int size, int rank)
+{
+    struct co_proxied_team **team = arg;
+    int error = open_team(team, id, members, size, rank);
+    *team = error == 0 ? *team : NULL;
+    return error;
+}
+
+static enum co_reason open_own_team(struct co_nonblocking *operation, enum co_reason reason)
+{
+    struct co_proxied_team *own = NULL;
+    int *members;
+    reason = co_communicator_agree_on_team(operation->communicator, reason, &members, open_own, &own);
+    free(members);
+    if (reason == CO_TAKE) {
+        operation->proxied_team = own;
+    } else if (own != NULL) {
+        co_proxied_team_close(own);
+    }
+    return reason;
+}
+
+static void close_team(const struct co_nonblocking *operation)
+{
+    co_proxied_team_close(operation->proxied_team);
+}
+
+static void refuse(struct co_proxied_team *team)
+{
+    struct co_wait wait = {.call = "a collective that cannot begin"};
+    while (co_proxied_refuse(team) == -EAGAIN) {
+        co_engine_wait_turn(co_process.engine, &wait);
+    }
+}
+
+static void give_up(const struct co_nonblocking *operation, int error)
+{
+    (void)error;
+    refuse(operation->proxied_team);
+}
+
+const struct co_nonblocking_carrier co_carried_by_proxies = {
+    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up};
+
+bool co_carried_is_done(const void *operation)
+{
+    return co_proxied_is_done(((const struct co_nonblocking *)operation)->proxied);
+}
+
+// What native says by its own errors, too, is told by the code alone.
+static void tell(const struct co_proxied_result *result, const char *call)
+{
+    char why[CO_PROXIED_WHY_BYTES];
+    if (result->error != 0 && result->error != -EMSGSIZE && result->error != -EFAULT) {
+        co_proxied_describe(co_proxies_world(), result, why);
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "%s: %s", call, why);
+    }
+}
+
+int co_carried_settle(void *operation)
+{
+    struct co_nonblocking *nonblocking = operation;
+    struct co_proxied_result result;
+    co_proxied_end(nonblocking->proxied, &result);
+    nonblocking->proxied = NULL;
+    co_sub_relaxed(&co_proxies.under_way, 1); // relaxed: likewise
+    tell(&result, nonblocking->kind->request.call);
+    int error = nonblocking->kind->unpack(operation, result.error);
+    co_call_end(&nonblocking->ticket, CO_TAKE, error == 0 ? nonblocking->bytes : 0,
+                error == 0 ? MPI_SUCCESS : MPI_ERR_OTHER);
+    return error;
+}
+
+void co_carried_rest(void *operation)
+{
+    (void)operation;
+}
+
+void co_carried_release(void *operation)
+{
+    co_nonblocking_let_go(operation);
+}
+
+void co_carried_describe(const void *operation, char *text, size_t room)
+{
+    (void)operation;
+    snprintf(text, room, "a collective that proxies carry: some member has not called it yet, or is not reached");
+}
+
+int co_carried_begin(struct co_nonblocking *operation,
+                     int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation))
+{
+    struct co_wait wait = {.call = operation->kind->request.call};
+    int error;
+    while ((error = begin(&operation->proxied, operation)) == -EAGAIN) {
+        co_engine_wait_turn(co_process.engine, &wait);
+    }
+    if (error == 0) {
+        co_add_relaxed(&co_proxies.under_way, 1); // relaxed: who waits is told of the call otherwise
+    }
+    return error;
+}
+
+static struct co_nonblocking *start(const struct co_nonblocking *template, struct co_proxied_team *team, int *error)
+{
+    struct co_nonblocking *operation = co_nonblocking_copy(template);
+    if (operation == NULL) {
+        *error = -ENOMEM;
+        return NULL;
+    }
+    operation->proxied_team = team;
+    *error = operation->kind->start(operation);
+    if (*error != 0) {
+        co_nonblocking_let_go(operation);
+        return NULL;
+    }
+    return operation;
+}
+
+// Of a call whose start has failed: its site has counted it, and nothing will complete it.
+static int fail(const struct co_nonblocking *operation, MPI_Comm comm, int error)
+{
+    co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
+    return co_failure_raise(comm, operation->kind->request.call, error);
+}
+
+int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle)
+{
+    const struct co_nonblocking_kind *kind = operation->kind;
+    struct co_proxied_team *team;
+    if (operation->ticket.began_ns != 0) {
+        co_report_sites_add(operation->ticket.call, CO_TAKE);
+    }
+    int error = need_team(operation->communicator, &team);
+    if (error != 0) {
+        co_proxied_break(co_proxies_world()); // or the others would wait for this one
+        return fail(operation, comm, error);
+    }
+    struct co_mpi_request *request = co_request_handles_take();
+    struct co_nonblocking *started = NULL;
+    error = -ENOMEM;
+    if (request != NULL) {
+        started = start(operation, team, &error);
+    }
+    if (started == NULL) {
+        if (request != NULL) {
+            co_request_handles_give(request);
+        }
+        refuse(team);
+        return fail(operation, comm, error);
+    }
+    co_request_start(request, &kind->request, started, operation->communicator);
+    *handle = request->handle;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Nonblocking collectives that proxies carry: what nonblocking.h is for those of the engine. The call tells this node's
+// proxy what is to be moved and returns; whether it is over is one load; buffers and status are finished by the
+// completing call. Hot; the thread of the call.
+#ifndef CASTOFF_PMPI_COLLECTIVE_CARRIED_H
+#define CASTOFF_PMPI_COLLECTIVE_CARRIED_H
+
+#include "pmpi/collective/nonblocking.h"
+
+#define CO_CARRIED_REQUEST(name)                                                                                       \
+    {                                                                                                                  \
+        .call = name, .is_done = co_carried_is_done, .settle = co_carried_settle,                                      \
+        .fill_status = co_nonblocking_fill_status, .release = co_carried_release, .describe = co_carried_describe      \
+    }
+
+// What is released is one start of it: nothing is left of that.
+#define CO_CARRIED_PERSISTENT_REQUEST(name)                                                                            \
+    {                                                                                                                  \
+        .call = name, .is_done = co_carried_is_done, .settle = co_carried_settle,                                      \
+        .fill_status = co_nonblocking_fill_status, .release = co_carried_rest, .describe = co_carried_describe         \
+    }
+
+extern const struct co_nonblocking_carrier co_carried_by_proxies;
+
+bool co_carried_is_done(const void *operation);
+int co_carried_settle(void *operation);
+void co_carried_release(void *operation);
+void co_carried_rest(void *operation);
+void co_carried_describe(const void *operation, char *text, size_t room);
+
+// A call that is taken, as co_nonblocking_take.
+int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);
+
+// For `submit`: begins it by `begin`, and waits for room where as much is under way as may be. 0 or -errno.
+int co_carried_begin(struct co_nonblocking *operation,
+                     int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation));
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Ialltoallv and MPIX_Alltoallv_init. Types and arrays are held when they are needed at the end. Hot.
+#include "pmpi/collective/alltoallv_buffers.h"
+#include "pmpi/collective/carried.h"
+#include "pmpi/collective/gatherv_buffers.h"
+#include "pmpi/collective/persistent_collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct exchange {
+    struct co_nonblocking common;
+    struct co_alltoallv_call call;
+    struct co_alltoallv_buffers buffers;
+};
+
+static int open(void *operation)
+{
+    struct exchange *exchange = operation;
+    return co_alltoallv_buffers_open(&exchange->buffers, &exchange->call);
+}
+
+static int fill(void *operation)
+{
+    const struct exchange *exchange = operation;
+    return co_alltoallv_buffers_fill(&exchange->buffers, &exchange->call);
+}
+
+static char *keep_side(struct co_alltoallv_side *side, char *copies, size_t bytes)
+{
+    side->counts = memcpy(copies, side->counts, bytes);
+    side->places = memcpy(copies + bytes, side->places, bytes);
+    return copies + 2 * bytes;
+}
+
+static int keep_arrays(struct exchange *exchange)
+{
+    struct co_alltoallv_call *call = &exchange->call;
+    size_t bytes = (size_t)call->communicator->seed.facts.ranks * sizeof(int);
+    char *copies = malloc(4 * bytes);
+    if (copies == NULL) {
+        return -ENOMEM;
+    }
+    exchange->common.held_arrays = copies;
+    copies = keep_side(&call->receive, copies, bytes);
+    if (call->send_buffer != MPI_IN_PLACE) {
+        keep_side(&call->send, copies, bytes);
+    }
+    return 0;
+}
+
+static int keep_receive_type(struct exchange *exchange)
+{
+    return co_nonblocking_hold_type(&exchange->common, &exchange->call.receive.type);
+}
+
+static int keep(void *operation)
+{
+    struct exchange *exchange = operation;
+    int error = keep_arrays(exchange);
+    if (error == 0 && exchange->call.send_buffer != MPI_IN_PLACE) {
+        error = co_nonblocking_hold_type(&exchange->common, &exchange->call.send.type);
+    }
+    return error == 0 ? keep_receive_type(exchange) : error;
+}
+
+static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+{
+    const struct exchange *exchange = (const struct exchange *)operation;
+    return co_proxied_alltoallv(out, operation->proxied_team, exchange->buffers.send, exchange->buffers.receive,
+                                exchange->buffers.blocks);
+}
+
+static int submit(void *operation)
+{
+    return co_carried_begin(operation, begin);
+}
+
+static int start(void *operation)
+{
+    struct exchange *exchange = operation;
+    int error = open(operation);
+    error = error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
+    return error == 0 ? submit(operation) : error;
+}
+
+static int unpack(void *operation, int error)
+{
+    struct exchange *exchange = operation;
+    return error != 0 ? error : co_alltoallv_buffers_unpack(&exchange->buffers, &exchange->call);
+}
+
+static void close(void *operation)
+{
+    struct exchange *exchange = operation;
+    co_alltoallv_buffers_close(&exchange->buffers);
+}
+
+static const struct co_nonblocking_kind kind = {.request = CO_CARRIED_REQUEST("MPI_Ialltoallv"),
+                                                .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Alltoallv_init"),
+                                                .carrier = &co_carried_by_proxies,
+                                                .operation_bytes = sizeof(struct exchange),
+                                                .start = start,
+                                                .open = open,
+                                                .fill = fill,
+                                                .keep = keep,
+                                                .submit = submit,
+                                                .unpack = unpack,
+                                                .close = close};
+
+static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, void *receive,
+                                   const struct co_alltoallv_side *sending, const struct co_alltoallv_side *receiving)
+{
+    return (struct exchange){
+        .common = {.kind = &kind, .ticket = ticket},
+        .call = {.send_buffer = send, .receive_buffer = receive, .send = *sending, .receive = *receiving}};
+}
+
+static enum co_reason route(struct exchange *exchange, MPI_Comm comm, enum co_call which)
+{
+    enum co_reason reason = co_alltoallv_route(&exchange->call, comm, which);
+    exchange->common.communicator = exchange->call.communicator;
+    exchange->common.bytes = exchange->call.mean_bytes;
+    return reason;
+}
+
+// Of a call that was declined: by the mean count, where native has accepted the arguments.
+static void end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm,
+                const struct co_alltoallv_side *receiving, int code)
+{
+    if (__builtin_expect(ticket->began_ns != 0, 0)) {
+        co_route_end(ticket, reason, comm, co_gatherv_mean_count(receiving->counts, comm, code), receiving->type, code);
+    }
+}
+
+int PMPI_Ialltoallv(const void *send, const int send_counts[], const int send_places[], MPI_Datatype send_type,
+                    void *receive, const int counts[], const int places[], MPI_Datatype receive_type, MPI_Comm comm,
+                    MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Ialltoallv(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
+                                  comm, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLTOALLV);
+    struct co_alltoallv_side sending = {.counts = send_counts, .places = send_places, .type = send_type};
+    struct co_alltoallv_side receiving = {.counts = counts, .places = places, .type = receive_type};
+    struct exchange exchange = exchange_of(ticket, send, receive, &sending, &receiving);
+    enum co_reason reason = route(&exchange, comm, CO_CALL_IALLTOALLV);
+    if (reason == CO_TAKE) {
+        return co_carried_take(&exchange.common, comm, handle);
+    }
+    int code = co_next.Ialltoallv(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
+                                  comm, handle);
+    end(&ticket, reason, comm, &receiving, code);
+    return code;
+}
+
+int PMPI_Alltoallv_init(const void *send, const int send_counts[], const int send_places[], MPI_Datatype send_type,
+                        void *receive, const int counts[], const int places[], MPI_Datatype receive_type, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Alltoallv_init(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
+                                      comm, info, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLTOALLV_INIT);
+    struct co_alltoallv_side sending = {.counts = send_counts, .places = send_places, .type = send_type};
+    struct co_alltoallv_side receiving = {.counts = counts, .places = places, .type = receive_type};
+    struct exchange exchange = exchange_of(ticket, send, receive, &sending, &receiving);
+    enum co_reason reason = route(&exchange, comm, CO_CALL_ALLTOALLV_INIT);
+    reason = co_persistent_collective_make(&exchange.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code = co_next.Alltoallv_init(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
+                                      comm, info, handle);
+    end(&ticket, reason, comm, &receiving, code);
+    return code;
+}
+
+CO_EXPORT(Ialltoallv);
+CO_EXPORT_MPI_4(Alltoallv_init);

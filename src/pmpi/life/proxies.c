@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The job's proxies; see the header.
+#include "pmpi/life/proxies.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "pmpi/life/process.h"
+
+#include <stdio.h>
+
+static struct co_proxied_world *world;
+static struct co_proxied_counts counted; // once it is closed
+static char state[CO_PROXIED_WHY_BYTES];
+
+static int descriptor(void *arg)
+{
+    return co_proxied_descriptor(arg);
+}
+
+static void sleeps(void *arg)
+{
+    co_proxied_sleeps(arg);
+}
+
+static void wakes(void *arg)
+{
+    co_proxied_wakes(arg);
+}
+
+static void look(void *arg, uint64_t now_ns)
+{
+    (void)co_proxied_look(arg, now_ns); // calls that it ends are done
+}
+
+struct co_proxies co_proxies = {
+    .members_most = CO_PROXIED_MEMBERS_MAX, .descriptor = descriptor, .sleeps = sleeps, .wakes = wakes, .look = look};
+
+// All decide alike, so none has proxies where one has not, for want of memory perhaps.
+static bool is_open_everywhere(const struct co_bootstrap *bootstrap, int error)
+{
+    int least = error, told = bootstrap->minimum(bootstrap->arg, &least, 1);
+    if (told == 0 && least == 0) {
+        return true;
+    }
+    if (error == 0) {
+        co_proxied_close(world);
+        snprintf(state, sizeof state, "some rank could not open them");
+    }
+    world = NULL;
+    return false;
+}
+
+void co_proxies_open(const struct co_bootstrap *bootstrap, int nodes)
+{
+    struct co_proxied_config config = {.rank = co_process.rank,
+                                       .size = co_process.size,
+                                       .allgather = bootstrap->allgather,
+                                       .arg = bootstrap->arg,
+                                       .nodes = nodes};
+    // `auto` has no figures yet that would say where they are faster than stock.
+    if (co_setting_number(CO_SET_PROXY) != CO_YES) {
+        return;
+    }
+    if (!is_open_everywhere(bootstrap, co_proxied_open(&world, &config, state))) {
+        if (co_process.rank == 0) {
+            co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "MPI_Ialltoall and its like stay native, for there are no proxies: %s",
+                   state);
+        }
+        return;
+    }
+    snprintf(state, sizeof state, "%s", co_proxied_state(world));
+    co_proxies.arg = world;
+    co_engine_lend_proxies(co_process.engine, &co_proxies);
+}
+
+void co_proxies_close(void)
+{
+    if (world == NULL) {
+        return;
+    }
+    co_proxied_count(world, &counted);
+    // A program that leaves calls under way has their buffers no longer: for their proxy it is gone, as is a process
+    // that ends.
+    if (co_load_relaxed(&co_proxies.under_way) == 0) { // relaxed: the last thread of MPI's is here
+        co_proxied_close(world);
+    }
+    world = NULL;
+}
+
+struct co_proxied_world *co_proxies_world(void)
+{
+    return world;
+}
+
+void co_proxies_count(struct co_proxied_counts *counts)
+{
+    *counts = counted;
+    if (world != NULL) {
+        co_proxied_count(world, counts);
+    }
+}
+
+const char *co_proxies_state(void)
+{
+    return state;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ranks that call by proxies; see the header.
+#include "proxied_ranks.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/poll.h"
+#include "base/settings.h"
+#include "offload/proxied/proxied_state.h"
+
+struct opening {
+    struct co_proxied_world *world;
+    int error;
+    char why[CO_PROXIED_WHY_BYTES];
+};
+
+static void *world_open(void *argument)
+{
+    struct opening *opening = argument;
+    struct co_proxied_config config = {
+        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .nodes = 1, .command = ranks_command()};
+    opening->error = co_proxied_open(&opening->world, &config, opening->why);
+    return NULL;
+}
+
+struct co_proxied_world *proxied_open(const char *const settings[])
+{
+    struct opening opening;
+    pthread_t opener;
+
+    MUST(setenv("CASTOFF_PROXY", "yes", 1) == 0);
+    for (int i = 0; settings != NULL && settings[i] != NULL; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s", settings[i]);
+        char *equals = strchr(text, '=');
+        MUST(equals != NULL);
+        *equals = '\0';
+        MUST(setenv(text, equals + 1, 1) == 0);
+    }
+    co_settings_load();
+    // The clones that start a proxy share the state of the thread that makes them, and what ThreadSanitizer has of its
+    // locks is wrong from then on: that thread does nothing else.
+    MUST(pthread_create(&opener, NULL, world_open, &opening) == 0 && pthread_join(opener, NULL) == 0);
+    if (opening.error == -EPERM) {
+        ranks_shared->is_denied = 1;
+        _exit(0);
+    }
+    ranks_must(opening.error == 0, opening.why, __LINE__);
+    MUST(co_proxied_state(opening.world)[0] != '\0');
+    ranks_shared->proxy = opening.world->world->proxy;
+    return opening.world;
+}
+
+struct co_proxied_team *proxied_team(struct co_proxied_world *world, uint64_t id)
+{
+    struct co_proxied_team *team;
+    int ranks[RANKS_RANKS_MAX];
+
+    for (int i = 0; i < ranks_count; i++) {
+        ranks[i] = i;
+    }
+    MUST(co_proxied_team_open(&team, world, id, ranks, ranks_count, ranks_own) == 0);
+    return team;
+}
+
+unsigned char proxied_byte(int from, int to, unsigned call)
+{
+    return (unsigned char)(1 + (unsigned)from * 31 + (unsigned)to * 7 + call * 101);
+}
+
+void proxied_fill(unsigned char *send, int members, size_t bytes, int rank, unsigned call)
+{
+    for (int to = 0; bytes > 0 && to < members; to++) {
+        memset(send + (size_t)to * bytes, proxied_byte(rank, to, call), bytes);
+    }
+}
+
+bool proxied_is_all(const unsigned char *memory, size_t bytes, int value)
+{
+    return bytes == 0 || (memory[0] == (unsigned char)value && memcmp(memory, memory + 1, bytes - 1) == 0);
+}
+
+bool proxied_has(const unsigned char *receive, int members, size_t bytes, int rank, unsigned call)
+{
+    for (int from = 0; from < members; from++) {
+        if (!proxied_is_all(receive + (size_t)from * bytes, bytes, proxied_byte(from, rank, call))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct co_proxied_result proxied_wait(struct co_proxied_world *world, struct co_proxied_call *call)
+{
+    struct co_proxied_result result;
+
+    while (!co_proxied_is_done(call)) {
+        struct pollfd look = {.fd = co_proxied_descriptor(world), .events = POLLIN};
+        co_proxied_sleeps(world);
+        if (!co_proxied_is_done(call)) {
+            (void)co_poll(&look, 1, 100 * CO_NS_PER_MS);
+        }
+        co_proxied_wakes(world);
+        (void)co_proxied_look(world, co_clock_now_ns());
+    }
+    co_proxied_end(call, &result);
+    return result;
+}
+
+void proxied_exchange(struct co_proxied_world *world, struct co_proxied_team *team, size_t bytes, unsigned call)
+{
+    size_t all = bytes * (size_t)ranks_count;
+    unsigned char *send = malloc(all + 1), *receive = malloc(all + 1);
+    struct co_proxied_call *under_way;
+
+    proxied_fill(send, ranks_count, bytes, ranks_own, call);
+    memset(receive, 99, all + 1);
+    int error;
+    do { // what was closed before may have filled the ring of commands
+        error = co_proxied_alltoall(&under_way, team, send, receive, bytes);
+    } while (error == -EAGAIN);
+    MUST(error == 0);
+    struct co_proxied_result result = proxied_wait(world, under_way);
+    MUST(result.error == 0 && result.with == -1 && result.bytes == all);
+    MUST(proxied_has(receive, ranks_count, bytes, ranks_own, call) && receive[all] == 99);
+    free(send);
+    free(receive);
+}
