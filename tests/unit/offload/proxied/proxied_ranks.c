@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,25 +15,12 @@
 #include "base/settings.h"
 #include "offload/proxied/proxied_state.h"
 
-struct opening {
-    struct co_proxied_world *world;
-    int error;
-    char why[CO_PROXIED_WHY_BYTES];
-};
-
-static void *world_open(void *argument)
-{
-    struct opening *opening = argument;
-    struct co_proxied_config config = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .nodes = 1, .command = ranks_command()};
-    opening->error = co_proxied_open(&opening->world, &config, opening->why);
-    return NULL;
-}
-
 struct co_proxied_world *proxied_open(const char *const settings[])
 {
-    struct opening opening;
-    pthread_t opener;
+    char why[CO_PROXIED_WHY_BYTES];
+    struct co_proxied_world *world;
+    struct co_proxied_config config = {
+        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .nodes = 1, .command = ranks_command()};
 
     MUST(setenv("CASTOFF_PROXY", "yes", 1) == 0);
     for (int i = 0; settings != NULL && settings[i] != NULL; i++) {
@@ -46,17 +32,15 @@ struct co_proxied_world *proxied_open(const char *const settings[])
         MUST(setenv(text, equals + 1, 1) == 0);
     }
     co_settings_load();
-    // The clones that start a proxy share the state of the thread that makes them, and what ThreadSanitizer has of its
-    // locks is wrong from then on: that thread does nothing else.
-    MUST(pthread_create(&opener, NULL, world_open, &opening) == 0 && pthread_join(opener, NULL) == 0);
-    if (opening.error == -EPERM) {
+    int error = co_proxied_open(&world, &config, why);
+    if (error == -EPERM) {
         ranks_shared->is_denied = 1;
         _exit(0);
     }
-    ranks_must(opening.error == 0, opening.why, __LINE__);
-    MUST(co_proxied_state(opening.world)[0] != '\0');
-    ranks_shared->proxy = opening.world->world->proxy;
-    return opening.world;
+    ranks_must(error == 0, why, __LINE__);
+    MUST(co_proxied_state(world)[0] != '\0');
+    ranks_shared->proxy = world->world->proxy;
+    return world;
 }
 
 struct co_proxied_team *proxied_team(struct co_proxied_world *world, uint64_t id)
