@@ -131,7 +131,8 @@ static void end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_
                 const struct co_alltoallv_side *receiving, int code)
 {
     if (__builtin_expect(ticket->began_ns != 0, 0)) {
-        co_route_end(ticket, reason, comm, co_gatherv_mean_count(receiving->counts, comm, code), receiving->type, code);
+        const struct co_gatherv_call received = {.counts = receiving->counts};
+        co_route_end(ticket, reason, comm, co_gatherv_mean_count(&received, comm, code), receiving->type, code);
     }
 }
 
