@@ -85,7 +85,7 @@ int co_team_allgatherv(struct co_team *team, const struct co_block blocks[])
         return broken;
     }
     struct co_unequal_blocks_shape shape = co_unequal_blocks_measure(blocks, team->size);
-    if (co_unequal_blocks_are_equal(team, &shape) &&
+    if (co_unequal_blocks_are_equal(team->size, &shape) &&
         co_onesided_collective_is_for(team->engine->onesided, shape.largest)) {
         return onesided_equal_blocks(team, blocks, shape.largest);
     }

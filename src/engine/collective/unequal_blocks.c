@@ -23,18 +23,13 @@ struct co_unequal_blocks_shape co_unequal_blocks_measure(const struct co_block b
     return shape;
 }
 
-bool co_unequal_blocks_are_equal(const struct co_team *team, const struct co_unequal_blocks_shape *shape)
-{
-    return shape->largest * (size_t)team->size == shape->total;
-}
-
 bool co_unequal_blocks_are_padded(const struct co_team *team, const struct co_unequal_blocks_shape *shape)
 {
     size_t most = PADDED_MOST / (size_t)team->size;
     if (team->is_flat || shape->senders == 1) {
         return false;
     }
-    return co_unequal_blocks_are_equal(team, shape) ||
+    return co_unequal_blocks_are_equal(team->size, shape) ||
            (shape->largest <= most &&
             (shape->largest <= PADDED_ANYWAY || shape->largest * (size_t)team->size <= PADDED_WASTE * shape->total));
 }

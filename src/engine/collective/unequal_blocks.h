@@ -20,7 +20,10 @@ struct co_unequal_blocks_shape {
 struct co_unequal_blocks_shape co_unequal_blocks_measure(const struct co_block blocks[], int count);
 
 // Of the same length, at other places than one behind the other.
-bool co_unequal_blocks_are_equal(const struct co_team *team, const struct co_unequal_blocks_shape *shape);
+static inline bool co_unequal_blocks_are_equal(int count, const struct co_unequal_blocks_shape *shape)
+{
+    return shape->largest * (size_t)count == shape->total;
+}
 
 // Between hosts of several ranks equal ones, and small ones go as equal blocks, each as long as the largest: one
 // allgather costs as much as one of the broadcasts.

@@ -27,7 +27,7 @@ struct co_gatherv_call {
 };
 
 struct co_gatherv_buffers {
-    struct co_block *blocks; // by rank
+    struct co_block *blocks;    // by rank
     void *packed;               // all blocks, in rank order; NULL: not needed. Equal ones are an allgather in place
     ptrdiff_t *counts, *places; // the program's, kept for the end where they are packed
 };

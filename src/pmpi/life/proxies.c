@@ -93,15 +93,11 @@ struct co_proxied_world *co_proxies_world(void)
     return world;
 }
 
-void co_proxies_count(struct co_proxied_counts *counts)
+const char *co_proxies_state(struct co_proxied_counts *counts)
 {
     *counts = counted;
     if (world != NULL) {
         co_proxied_count(world, counts);
     }
-}
-
-const char *co_proxies_state(void)
-{
     return state;
 }

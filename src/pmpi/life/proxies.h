@@ -18,7 +18,6 @@ struct co_proxied_world *co_proxies_world(void); // NULL: there are none
 extern struct co_proxies co_proxies; // who begins a call counts it in under_way
 
 // For the report, also once they are closed.
-void co_proxies_count(struct co_proxied_counts *counts);
-const char *co_proxies_state(void); // "": no proxies were wanted
+const char *co_proxies_state(struct co_proxied_counts *counts); // "": no proxies were wanted
 
 #endif

@@ -16,15 +16,16 @@ static const enum co_counter_id counted[] = {
 enum { COUNTED = sizeof counted / sizeof counted[0] };
 
 // Of those that carry the program's MPI calls.
-static void add_own(uint64_t counters[CO_COUNTER_COUNT])
+static const char *add_own(uint64_t counters[CO_COUNTER_COUNT])
 {
     struct co_proxied_counts own;
-    co_proxies_count(&own);
+    const char *own_state = co_proxies_state(&own);
     counters[CO_COUNT_PROXY_CALLS] += own.calls;
     counters[CO_COUNT_PROXY_CACHED] += own.cached;
     counters[CO_COUNT_PROXY_FAILED] += own.failed;
     counters[CO_COUNT_PROXY_RECEIVED_BYTES] += own.bytes_received;
     counters[CO_COUNT_PROXY_COPIED_BYTES] += own.bytes_copied;
+    return own_state;
 }
 
 const char *co_report_proxies(uint64_t counters[CO_COUNTER_COUNT])
@@ -39,6 +40,6 @@ const char *co_report_proxies(uint64_t counters[CO_COUNTER_COUNT])
     for (size_t i = 0; i < given; i++) {
         counters[counted[i]] = counts[i];
     }
-    add_own(counters);
-    return state != NULL && state()[0] != '\0' ? state() : co_proxies_state();
+    const char *own_state = add_own(counters);
+    return state != NULL && state()[0] != '\0' ? state() : own_state;
 }
