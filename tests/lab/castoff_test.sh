@@ -72,6 +72,9 @@ native allgatherv_shapes 4 8
 native allgatherv_outstanding 4
 native persistent_starts 4
 native persistent_order 4 8
+native ialltoall_sizes 3 4
+native ialltoall_outstanding 3
+native persistent_alltoall 3
 native p2p_hosts 3 4
 native p2p_order 4
 native p2p_truncation 3
@@ -80,6 +83,7 @@ run_inside across --hosts 4
 run_inside messages --hosts 4 --ranks-per-host 2
 run_inside deaths --hosts 4 --ranks-per-host 2
 run_inside crowded --hosts 4 --ranks-per-host 2
+run_inside proxies --hosts 4 --ranks-per-host 2
 run_inside fat_tree --hosts 5 --topology fat-tree --spines 2
 run_inside snooping --hosts 4 --snooping
 run_inside model --hosts 8 --rate 200mbit --snooping

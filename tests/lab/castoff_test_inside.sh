@@ -192,6 +192,16 @@ case_crowded() {
     check_nothing_left "nothing is left"
 }
 
+# Through TCP from proxy to proxy, and inside a host.
+case_proxies() {
+    local by_proxies=(CASTOFF_PROXY=yes CASTOFF_IALLTOALL=yes CASTOFF_IALLTOALLV=yes CASTOFF_ALLTOALL_INIT=yes CASTOFF_ALLTOALLV_INIT=yes)
+    check_run "all-to-alls of all sizes" 4 ialltoall_sizes 'nodes == 2 and counters["proxy_calls"] > 100' "${by_proxies[@]}"
+    check_run "a host with a single rank" 3 ialltoall_sizes 'nodes == 2 and counters["proxy_calls"] > 100' "${by_proxies[@]}"
+    check_run "many all-to-alls at a time" 3 ialltoall_outstanding 'counters["proxy_calls"] > 100' "${by_proxies[@]}"
+    check_run "persistent all-to-alls" 3 persistent_alltoall 'counters["proxy_calls"] > 10' "${by_proxies[@]}"
+    check_nothing_left "nothing is left"
+}
+
 case_fat_tree() {
     check_run "many allgathers at a time" 5 iallgather_outstanding "$multicast_used and nodes == 5"
 }
