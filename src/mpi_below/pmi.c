@@ -6,7 +6,8 @@
 // connection meanwhile: MPI_Init has not begun, or is over.
 //
 // The mark also has the number of the rank's program, which Hydra tells each rank of its own alone: so all learn how
-// many programs the job has.
+// many programs the job has. Where CASTOFF_MPMD wants them served all are number 0: nobody may look at the setting of his
+// own alone, for ranks with another one would wait.
 //
 // A launcher that breaks off an answer would leave the rest of it to MPI_Init, so nobody waits for one with a timeout,
 // as MPI_Init does not.
@@ -110,8 +111,9 @@ static void announce(void)
         !read_word(answer, " appnum=", program, sizeof program)) {
         return;
     }
+    bool is_one = co_setting_number(CO_SET_MPMD) != 0;
     snprintf(question, sizeof question, "cmd=put kvsname=%s key=castoff-%d value=%d.%d\n", job,
-             atoi(co_environment("PMI_RANK")), CO_MARK, atoi(program));
+             atoi(co_environment("PMI_RANK")), CO_MARK, is_one ? 0 : atoi(program));
     is_announced = ask(question, "cmd=put_result", answer, sizeof answer) && strstr(answer, " rc=0") != NULL;
 }
 

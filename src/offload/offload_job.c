@@ -8,7 +8,7 @@
 
 #include "offload/little_endian.h"
 
-#define JOB_MAGIC UINT64_C(0x31626f6a66747363)       // "cstfjob1"
+#define JOB_MAGIC UINT64_C(0x32626f6a66747363)       // "cstfjob2"
 #define STARTED_MAGIC UINT64_C(0x3179647266747363)   // "cstfrdy1"
 #define CONNECTED_MAGIC UINT64_C(0x316e6f6366747363) // "cstfcon1"
 #define ERRNO_MAX 4095

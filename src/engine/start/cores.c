@@ -102,7 +102,10 @@ void co_cores_conclude(struct co_engine *engine, struct co_first_words *words)
     for (int first = 0; first < size; first++) {
         if (words[first].node_first == first) {
             int cores = count_usable(&words[first]);
-            engine->is_oversubscribed = engine->is_oversubscribed || words[first].node_size > cores;
+            // Below a core for each rank they are stopped for a part of each period, whoever spins.
+            uint32_t quota = words[first].quota_hundredths;
+            bool is_short = quota > 0 && quota < 100 * (uint32_t)words[first].node_size;
+            engine->is_oversubscribed = engine->is_oversubscribed || words[first].node_size > cores || is_short;
             has_free_core = has_free_core && words[first].node_size < cores;
         }
     }

@@ -152,7 +152,8 @@ static const char *path_below(const struct hierarchy *hierarchy)
     return !is_below || strcmp(path + above, "/") == 0 || strstr(path, "/..") != NULL ? "" : path + above;
 }
 
-// The group and all that are above it, as far as they are to be seen.
+// The group and all that are above it, as far as they are to be seen. Of equal limits the outer one is told, for ranks of
+// several groups may share it.
 static void hierarchy_look(const struct hierarchy *hierarchy, const char *root, struct co_cores_quota *quota)
 {
     char folder[2 * PATH_BYTES];
@@ -160,7 +161,7 @@ static void hierarchy_look(const struct hierarchy *hierarchy, const char *root, 
     snprintf(folder, sizeof folder, "%s%s", hierarchy->mount_point, path_below(hierarchy));
     for (;;) {
         uint32_t hundredths = limit_read(root, folder, hierarchy->is_unified);
-        if (hundredths > 0 && (quota->hundredths == 0 || hundredths < quota->hundredths)) {
+        if (hundredths > 0 && (quota->hundredths == 0 || hundredths <= quota->hundredths)) {
             *quota = (struct co_cores_quota){hundredths, number_of(root, folder)};
         }
         char *slash = strrchr(folder, '/');

@@ -111,7 +111,7 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
     if (error == 0) {
         error = co_offload_welcome_decode(welcome, bytes);
     }
-    error = error == 0 ? -(int)welcome->error : error;
+    error = error == 0 ? -(int)welcome->error : error == -EPIPE ? -ECONNRESET : error; // it has ended
     // relaxed: it was written before the message
     if (error == 0 && welcome->lend != CO_OFFLOAD_LEND_COPY && co_load_relaxed(&connection->probed) != ~word) {
         error = -EPERM;

@@ -49,15 +49,13 @@ static const char *told_by_launcher(const char *variable)
     return variable == NULL ? NULL : co_environment(variable);
 }
 
-// By the launcher's own variable, or by the marks, once they are there. 0: nobody tells, or it does not matter.
+// By the launcher's own variable, or by the marks, once they are there, which all ranks see alike. 0: nobody tells, or it
+// does not matter.
 static int count_programs(void)
 {
     const char *programs = told_by_launcher(co_next.family->programs);
-    if (co_setting_number(CO_SET_MPMD)) {
-        return 0;
-    }
     if (programs != NULL) {
-        return atoi(programs);
+        return co_setting_number(CO_SET_MPMD) ? 0 : atoi(programs);
     }
     return is_announced && CO_MARKS.programs != NULL ? CO_MARKS.programs(co_process.size) : 0;
 }

@@ -156,6 +156,8 @@ static void limits_of_time(void **state)
     expect_limited(LIMITS({300, 1}, {300, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {3}, false, true});
     expect_limited(LIMITS({50, 1}, {50, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {1}, true, false});
     expect_limited(LIMITS({1600, 1}, {1600, 1}), &(struct expectation){2, {0, 0}, {3, 3}, {2}, false, false});
+    // Half a core for a rank alone: it is stopped for half of its time.
+    expect_limited(LIMITS({50, 1}, {50, 1}), &(struct expectation){2, {0, 1}, {0xff, 0xff}, {1, 1}, true, false});
     // Of each rank; and a rank without one, which may have all that the others leave.
     expect_limited(LIMITS({200, 1}, {200, 2}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {4}, false, true});
     expect_limited(LIMITS({100, 1}, {0, 0}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
