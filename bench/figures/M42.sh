@@ -4,7 +4,7 @@
 # M42: a proxy that has nothing to do: processor time, memory; and what it adds to a program's start.
 . "$(dirname "$0")/figure.sh"
 what="a proxy of one rank that has been used and has nothing to do for 10 s: processor time, memory; castoff_offload_open of two nodes on this host, median of 20"
-reach="< 1 ms/s; <= 8 MiB; <= 20 ms (64 teams are not measured: there are none yet)"
+reach="< 1 ms/s; <= 8 MiB; <= 20 ms (64 teams are not measured)"
 note_command build/bench/micro/proxy_speed idle build/castoff 10
 "$build/bench/micro/proxy_speed" idle "$castoff" 10 >"$out/M42.txt" 2>"$out/M42.err" ||
     give_up "$what" "$reach" "$(last_words "$out/M42.err" "$out/M42.txt")"

@@ -9,22 +9,30 @@ ranks_run() { # how many at least, of which command
 }
 
 nothing_runs() {
-    ! pgrep -f "^$top/build/" >/dev/null
+    ! pgrep -f "^($top/build/|castoff proxy)" >/dev/null
+}
+
+job_is_over() {
+    ! kill -0 "$job" 2>/dev/null
 }
 
 # Processes of the job, proxies among them; castoff's files in /dev/shm, on each host, where Open MPI leaves its own
 # behind when a rank is killed that it did not start itself; sockets, with a name or with a port for datagrams.
 left_behind() {
     local host
-    pgrep -fa "^$top/build/"
+    pgrep -fa "^($top/build/|castoff proxy)"
     for host in $hosts; do
         lab-in-host "$host" sh -c 'ls -A /dev/shm | grep -v "^vader_segment\."; ss -Huan; ss -Hxl | grep castoff'
     done
 }
 
+nothing_is_left() {
+    [ -z "$(left_behind)" ]
+}
+
 check_nothing_left() { # [of what]
     local left
-    await 100 nothing_runs
+    await 100 nothing_is_left
     left=$(left_behind)
     if [ -z "$left" ]; then
         pass "nothing is left${1:+ of $1}"
@@ -41,7 +49,7 @@ begin() { # run ranks program argument...
     env CASTOFF_REPORT="$shared/$run.json" srun --mpi=pmix "${options[@]}" "$@" \
         >"$shared/$run.out" 2>"$shared/$run.err" </dev/null &
     job=$!
-    await 100 ranks_run "$ranks" "$program"
+    await 100 ranks_run "$ranks" "$program" || fail "a step begins" "fewer than $ranks ranks of $program run" run
 }
 
 last_step() {
@@ -50,7 +58,7 @@ last_step() {
 
 # What srun says and returns of a step that was ended is Slurm's; here it is to return.
 check_ended() { # what
-    if await 100 nothing_runs && wait "$job"; [ $? -ne 0 ] && nothing_runs; then
+    if await 100 nothing_runs && await 100 job_is_over && ! wait "$job" && nothing_runs; then
         pass "$1"
     else
         fail "$1" "it runs on, or ends as if nothing had happened" run
