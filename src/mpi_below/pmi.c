@@ -6,8 +6,8 @@
 // connection meanwhile: MPI_Init has not begun, or is over.
 //
 // The mark also has the number of the rank's program, which Hydra tells each rank of its own alone: so all learn how
-// many programs the job has. Where CASTOFF_MPMD wants them served all are number 0: nobody may look at the setting of his
-// own alone, for ranks with another one would wait.
+// many programs the job has. Where CASTOFF_MPMD wants them served all are number 0: nobody may look at the setting of
+// his own alone, for ranks with another one would wait.
 //
 // A launcher that breaks off an answer would leave the rest of it to MPI_Init, so nobody waits for one with a timeout,
 // as MPI_Init does not.

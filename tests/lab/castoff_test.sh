@@ -72,7 +72,7 @@ native allgatherv_shapes 4 8
 native allgatherv_outstanding 4
 native persistent_starts 4
 native persistent_order 4 8
-native ialltoall_sizes 3 4
+native ialltoall_sizes 3
 native ialltoall_outstanding 3
 native persistent_alltoall 3
 native p2p_hosts 3 4

@@ -24,6 +24,7 @@
 #define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
 #define IDLE_NETWORK_TURNS 32  // turns of operations in shared memory for one look
 #define GLANCES_FOR_THE_GONE 4096
+#define GLANCES_FOR_PROXIES 64  // that have gone: who only tests sees it by this alone
 #define MESSAGES_EVERY 8        // turns of the native progress loop
 #define BRIEF_BYTES (16 * 1024) // copied in less time than it takes to wake a thread
 
@@ -174,6 +175,8 @@ int co_engine_poll(struct co_engine *engine)
     co_store_relaxed(&engine->glances, glances);
     if (glances % GLANCES_FOR_THE_GONE == 0 && !co_load_relaxed(&engine->is_abandoned)) {
         co_peer_failure_poll(engine);
+    }
+    if (glances % GLANCES_FOR_PROXIES == 0 && co_engine_proxies_awaited(engine) != NULL) {
         co_engine_proxies_look(engine, co_clock_now_ns());
     }
     return co_engine_progress(engine);

@@ -152,8 +152,8 @@ static const char *path_below(const struct hierarchy *hierarchy)
     return !is_below || strcmp(path + above, "/") == 0 || strstr(path, "/..") != NULL ? "" : path + above;
 }
 
-// The group and all that are above it, as far as they are to be seen. Of equal limits the outer one is told, for ranks of
-// several groups may share it.
+// The group and all that are above it, as far as they are to be seen. Of equal limits the outer one is told, for ranks
+// of several groups may share it.
 static void hierarchy_look(const struct hierarchy *hierarchy, const char *root, struct co_cores_quota *quota)
 {
     char folder[2 * PATH_BYTES];

@@ -187,6 +187,10 @@ int co_proxied_refuse(struct co_proxied_team *team)
     if (error == 0) {
         error = call == NULL ? -ENOMEM : co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
     }
+    if (error == -EAGAIN && call != NULL) { // calls that are done and not ended do not matter
+        calls_collect(world);
+        error = co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
+    }
     if (error == 0) {
         call->team = team;
         team->uses++;

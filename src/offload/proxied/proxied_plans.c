@@ -194,6 +194,11 @@ bool co_proxied_plans_tidy(struct co_proxied_world *world)
     return true;
 }
 
+static uint64_t blocks_of(const struct co_proxied_plan *plan)
+{
+    return plan->blocks != NULL ? plan->team->count : 1;
+}
+
 // Out of those that are kept; one whose call is under way ends with that.
 static void kept_drop(struct co_proxied_world *world, struct co_proxied_plan *plan)
 {
@@ -209,6 +214,7 @@ static void kept_drop(struct co_proxied_world *world, struct co_proxied_plan *pl
     }
     co_proxied_link_leave(&plan->listed);
     world->kept_count--;
+    world->kept_blocks -= blocks_of(plan);
     plan->kept = CO_PROXIED_ONCE;
     if (!plan->is_out) {
         plan_doom(plan);
@@ -217,7 +223,9 @@ static void kept_drop(struct co_proxied_world *world, struct co_proxied_plan *pl
 
 static void kept_put(struct co_proxied_world *world, struct co_proxied_plan *plan)
 {
-    if (world->kept_count == CO_PROXIED_PLANS) {
+    uint64_t blocks = blocks_of(plan);
+    while (world->kept_count > 0 &&
+           (world->kept_count == CO_PROXIED_PLANS || world->kept_blocks + blocks > CO_PROXIED_BLOCKS)) {
         kept_drop(world, (struct co_proxied_plan *)world->kept.after);
     }
     plan->next = co_hash_map_remove(&world->by_hash, plan->hash);
@@ -227,6 +235,7 @@ static void kept_put(struct co_proxied_world *world, struct co_proxied_plan *pla
     plan->kept = CO_PROXIED_CACHED;
     co_proxied_link_join_last(&world->kept, &plan->listed);
     world->kept_count++;
+    world->kept_blocks += blocks;
 }
 
 void co_proxied_plans_drop(struct co_proxied_world *world, const struct co_proxied_team *team)

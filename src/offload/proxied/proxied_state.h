@@ -13,7 +13,8 @@
 #include "offload/offload_pattern.h"
 #include "offload/proxied/proxied.h"
 
-#define CO_PROXIED_PLANS 1024      // arguments that are kept
+#define CO_PROXIED_PLANS 1024 // arguments that are kept, of so many blocks of unequal ones at most
+#define CO_PROXIED_BLOCKS 65536
 #define CO_PROXIED_OWN_BYTES 65536 // an own block up to that the rank copies itself, at start
 
 // Of a ring list: its head, or inside of what is listed.
@@ -72,6 +73,7 @@ struct co_proxied_world {
     struct co_proxied_link teams, calls, refused, kept; // those of open teams; begun; refused and not over; plans
     struct co_proxied_link doomed_plans, doomed_teams;  // for which there was no room to say so
     uint32_t kept_count;
+    uint64_t kept_blocks;
     struct co_hash_map by_hash; // plans that are kept
     struct co_proxied_counts counts;
     char state[CO_OFFLOAD_WHY_BYTES];

@@ -145,6 +145,7 @@ int co_proxy_team_open(struct co_proxy *proxy, int number, const struct co_offlo
         return error == -EEXIST ? -EPROTO : error;
     }
     rank->member_count += count;
+    proxy->counts.operations += count;
     return calls_ask(proxy, team, (uint32_t)number);
 }
 

@@ -15,6 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// Who waits for room looks after the proxy, too, as if a call were under way: it may have gone.
+static void await_room(struct co_wait *wait)
+{
+    co_add_relaxed(&co_proxies.under_way, 1); // relaxed: this thread looks itself
+    co_engine_wait_turn(co_process.engine, wait);
+    co_sub_relaxed(&co_proxies.under_way, 1); // relaxed: likewise
+}
+
 // Room for one more comes when the proxy has taken what it was told.
 static int open_team(struct co_proxied_team **team, uint64_t id, const int *members, int size, int rank)
 {
@@ -24,7 +32,7 @@ static int open_team(struct co_proxied_team **team, uint64_t id, const int *memb
         return -ENOMEM;
     }
     while ((error = co_proxied_team_open(team, co_proxies_world(), id, members, size, rank)) == -EAGAIN) {
-        co_engine_wait_turn(co_process.engine, &wait);
+        await_room(&wait);
     }
     return error;
 }
@@ -78,8 +86,12 @@ static void close_team(const struct co_nonblocking *operation)
 static void refuse(struct co_proxied_team *team)
 {
     struct co_wait wait = {.call = "a collective that cannot begin"};
-    while (co_proxied_refuse(team) == -EAGAIN) {
-        co_engine_wait_turn(co_process.engine, &wait);
+    int error;
+    while ((error = co_proxied_refuse(team)) == -EAGAIN) {
+        await_room(&wait);
+    }
+    if (error != 0) {
+        co_proxied_break(co_proxies_world()); // or the others would wait for this one
     }
 }
 
@@ -143,7 +155,7 @@ int co_carried_begin(struct co_nonblocking *operation,
     struct co_wait wait = {.call = operation->kind->request.call};
     int error;
     while ((error = begin(&operation->proxied, operation)) == -EAGAIN) {
-        co_engine_wait_turn(co_process.engine, &wait);
+        await_room(&wait);
     }
     if (error == 0) {
         co_add_relaxed(&co_proxies.under_way, 1); // relaxed: who waits is told of the call otherwise

@@ -49,8 +49,8 @@ static const char *told_by_launcher(const char *variable)
     return variable == NULL ? NULL : co_environment(variable);
 }
 
-// By the launcher's own variable, or by the marks, once they are there, which all ranks see alike. 0: nobody tells, or it
-// does not matter.
+// By the launcher's own variable, or by the marks, once they are there, which all ranks see alike. 0: nobody tells, or
+// it does not matter.
 static int count_programs(void)
 {
     const char *programs = told_by_launcher(co_next.family->programs);

@@ -137,6 +137,41 @@ static void refused_test(void **state)
     ranks_run(4, refused);
 }
 
+// Calls that are done and that nobody has asked for leave room for a refusal.
+static void refused_beside_done_ones(void)
+{
+    enum { CALLS = 1024 }; // as many as may be under way
+    static unsigned char send[2 * CALLS], receive[2 * CALLS];
+    static struct co_proxied_call *calls[CALLS];
+    struct co_proxied_world *world = proxied_open(settings);
+    struct co_proxied_team *team = proxied_team(world, 8);
+    struct co_proxied_call *call;
+
+    for (unsigned i = 0; i < CALLS; i++) {
+        proxied_fill(send + 2 * i, 2, 1, ranks_own, i);
+        MUST(co_proxied_alltoall(&calls[i], team, send + 2 * i, receive + 2 * i, 1) == 0);
+        proxied_await(world, calls[i]);
+    }
+    if (ranks_own == 0) {
+        MUST(co_proxied_refuse(team) == 0);
+    } else {
+        MUST(co_proxied_alltoall(&call, team, send, receive, 1) == 0);
+        MUST(proxied_wait(world, call).error == -ECONNRESET);
+    }
+    for (unsigned i = 0; i < CALLS; i++) {
+        MUST(proxied_wait(world, calls[i]).error == 0);
+    }
+    co_proxied_team_close(team);
+    co_proxied_close(world);
+}
+
+static void refused_beside_done_ones_test(void **state)
+{
+    (void)state;
+    settings = each_a_node;
+    ranks_run(2, refused_beside_done_ones);
+}
+
 // Where the rank copies, memory that is none is seen before the call counts.
 static void no_memory_to_copy(void)
 {
@@ -340,11 +375,11 @@ static void stopped_test(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_gone_test),    cmocka_unit_test(other_lengths_test),
-        cmocka_unit_test(refused_test),        cmocka_unit_test(no_memory_to_copy_test),
-        cmocka_unit_test(forks_test),          cmocka_unit_test(a_rank_dies_test),
-        cmocka_unit_test(its_proxy_dies_test), cmocka_unit_test(a_rank_breaks_test),
-        cmocka_unit_test(stopped_test),
+        cmocka_unit_test(memory_gone_test),       cmocka_unit_test(other_lengths_test),
+        cmocka_unit_test(refused_test),           cmocka_unit_test(refused_beside_done_ones_test),
+        cmocka_unit_test(no_memory_to_copy_test), cmocka_unit_test(forks_test),
+        cmocka_unit_test(a_rank_dies_test),       cmocka_unit_test(its_proxy_dies_test),
+        cmocka_unit_test(a_rank_breaks_test),     cmocka_unit_test(stopped_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,10 +82,8 @@ bool proxied_has(const unsigned char *receive, int members, size_t bytes, int ra
     return true;
 }
 
-struct co_proxied_result proxied_wait(struct co_proxied_world *world, struct co_proxied_call *call)
+void proxied_await(struct co_proxied_world *world, const struct co_proxied_call *call)
 {
-    struct co_proxied_result result;
-
     while (!co_proxied_is_done(call)) {
         struct pollfd look = {.fd = co_proxied_descriptor(world), .events = POLLIN};
         co_proxied_sleeps(world);
@@ -95,6 +93,13 @@ struct co_proxied_result proxied_wait(struct co_proxied_world *world, struct co_
         co_proxied_wakes(world);
         (void)co_proxied_look(world, co_clock_now_ns());
     }
+}
+
+struct co_proxied_result proxied_wait(struct co_proxied_world *world, struct co_proxied_call *call)
+{
+    struct co_proxied_result result;
+
+    proxied_await(world, call);
     co_proxied_end(call, &result);
     return result;
 }

@@ -18,6 +18,7 @@ bool proxied_has(const unsigned char *receive, int members, size_t bytes, int ra
 bool proxied_is_all(const unsigned char *memory, size_t bytes, int value);
 
 // Until it is over, or its proxy has gone; what became of it.
+void proxied_await(struct co_proxied_world *world, const struct co_proxied_call *call); // until it is done
 struct co_proxied_result proxied_wait(struct co_proxied_world *world, struct co_proxied_call *call);
 // A whole call in fresh memory: right bytes, no error.
 void proxied_exchange(struct co_proxied_world *world, struct co_proxied_team *team, size_t bytes, unsigned call);
