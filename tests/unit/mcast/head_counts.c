@@ -15,6 +15,7 @@ static _Atomic uint64_t datagrams, landed, of_lanes, decoded, twice, outside;
 // What this thread has in hand.
 static _Thread_local struct {
     bool is_filling; // a lane, which is told what comes by the transport
+    unsigned filled; // heads decoded meanwhile: the last ones of a job are delivered to nobody
     unsigned count;
     const uint8_t *heads[MOST];
     uint8_t times[MOST];
@@ -32,10 +33,11 @@ struct head_counts head_counts_take(void)
 
 static void note(const uint8_t *head)
 {
-    atomic_fetch_add(&decoded, 1);
     if (in_hand.is_filling) {
+        in_hand.filled++;
         return;
     }
+    atomic_fetch_add(&decoded, 1);
     for (unsigned i = 0; i < in_hand.count; i++) {
         if (in_hand.heads[i] == head) {
             atomic_fetch_add(&twice, in_hand.times[i]++ > 0);
@@ -93,6 +95,8 @@ void __wrap_co_mcast_deliver_lane(struct co_mcast *mcast, struct co_receive_lane
     }
     atomic_fetch_add(&datagrams, lane->count);
     atomic_fetch_add(&of_lanes, lane->count);
+    atomic_fetch_add(&decoded, in_hand.filled);
+    in_hand.filled = 0;
     __real_co_mcast_deliver_lane(mcast, lane);
     in_hand.count = 0;
 }
