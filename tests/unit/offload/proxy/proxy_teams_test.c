@@ -276,7 +276,7 @@ static void teams_are_closed(void **state)
 static void hostile_ranks(void **state)
 {
     (void)state;
-    uint8_t definition[2 * CO_OFFLOAD_BLOCKS_BYTES] = {0};
+    uint8_t definition[4 * CO_OFFLOAD_BLOCKS_BYTES] = {0};                            // good for four
     assert_int_equal(team_open(0, 1, (const uint32_t[]){1, 2}, 2), -EPROTO);          // without itself
     assert_int_equal(team_open(0, 1, (const uint32_t[]){0, 1, 1}, 3), -EPROTO);       // one twice
     assert_int_equal(team_open(0, 1, (const uint32_t[]){0, 0}, 2), -EPROTO);          // itself twice
