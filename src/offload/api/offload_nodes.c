@@ -77,8 +77,6 @@ int co_offload_fact_read(struct co_offload_fact *fact, const char *interface)
     }
     (void)gethostname(fact->host, sizeof fact->host - 1);
     fact->process = (uint32_t)getpid();
-    long cores_online = sysconf(_SC_NPROCESSORS_ONLN);
-    fact->host_cores = cores_online > 0 ? (uint32_t)cores_online : 0;
     if (sched_getaffinity(0, sizeof cores, &cores) == 0) { // else no core is known to be its own
         memcpy(fact->cores, &cores, sizeof fact->cores);
     }
@@ -89,22 +87,6 @@ static bool is_one_host(const struct co_offload_fact *a, const struct co_offload
 {
     return memcmp(a->boot, b->boot, sizeof a->boot) == 0 && a->networks == b->networks &&
            a->process_numbers == b->process_numbers;
-}
-
-bool co_offload_nodes_have_cores(const struct co_offload_fact *facts, int size)
-{
-    for (int i = 0; i < size; i++) {
-        uint32_t ranks = 0, before = 0;
-        for (int j = 0; j < size; j++) {
-            bool is_here = is_one_host(&facts[i], &facts[j]);
-            ranks += is_here;
-            before += is_here && j < i;
-        }
-        if (before == 0 && ranks >= facts[i].host_cores) { // once for each host
-            return false;
-        }
-    }
-    return true;
 }
 
 int co_offload_node_first(const struct co_offload_fact *facts, int rank)

@@ -18,7 +18,6 @@ struct co_offload_fact {
     } at[CO_OFFLOAD_NETWORKS];            // its networks; all zero: no more
     uint32_t node_ranks;                  // CASTOFF_NODE_RANKS: rank 0's counts
     uint32_t node_proxies;                // CASTOFF_PROXIES, likewise; 0 is 1
-    uint32_t host_cores;                  // that its host has
     char boot[40];                        // random, since the kernel runs
     uint64_t networks, process_numbers;   // of its namespaces
     uint32_t process;                     // its number
@@ -34,8 +33,6 @@ struct co_offload_fact {
 int co_offload_fact_read(struct co_offload_fact *fact, const char *interface);
 // The first of the ranks that have `rank`'s proxy: those of a node, or, where it has K proxies, each K-th of them.
 int co_offload_node_first(const struct co_offload_fact *facts, int rank);
-// Whether each host has more cores than ranks, so that a proxy may have one of its own.
-bool co_offload_nodes_have_cores(const struct co_offload_fact *facts, int size);
 // Where the proxy of that first rank's node listens for the others': the address whose network has most of the other
 // nodes, with other addresses, at that port. "": it has none.
 void co_offload_node_place(const struct co_offload_fact *facts, int size, int first, uint16_t port,

@@ -37,7 +37,6 @@ struct verdict {
 struct opening {
     const struct castoff_offload_job *job;
     struct castoff_offload_world *world;
-    bool wants_cores;              // of its own, for proxies; else it is refused
     struct co_offload_fact *facts; // by rank
     struct verdict *verdicts;
     struct co_offload_job_rank *ranks;
@@ -137,10 +136,6 @@ static int nodes_find(struct opening *opening)
     explicit_bzero(fact.key, sizeof fact.key);
     if (error == 0) {
         error = facts_judge(opening);
-    }
-    if (error == 0 && opening->wants_cores && !co_offload_nodes_have_cores(opening->facts, job->size)) {
-        error = co_offload_fail(-ENOTSUP, "a host has as many ranks as cores, and proxies want one of their own: "
-                                          "CASTOFF_PROXY=yes has them all the same");
     }
     if (error != 0) {
         return error;
@@ -348,9 +343,9 @@ static int world_open(struct opening *opening)
     return error;
 }
 
-int co_offload_world_open(struct castoff_offload_world **out, const struct castoff_offload_job *job, bool wants_cores)
+int co_offload_world_open(struct castoff_offload_world **out, const struct castoff_offload_job *job)
 {
-    struct opening opening = {.job = job, .wants_cores = wants_cores, .starter = -1, .proxy = -1};
+    struct opening opening = {.job = job, .starter = -1, .proxy = -1};
     int error = world_open(&opening);
     if (opening.facts != NULL) {
         explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key

@@ -42,5 +42,5 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
     }
     co_settings_load();
     log_open_once(job.rank);
-    return co_offload_world_open(out, &job, false);
+    return co_offload_world_open(out, &job);
 }

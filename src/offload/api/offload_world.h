@@ -24,9 +24,8 @@ struct castoff_offload_world {
 // What a program has given, with all members that this version knows. 0, -EINVAL: struct_bytes cannot be, or -E2BIG.
 int co_offload_given_read(struct castoff_offload_job *job, const struct castoff_offload_job *given);
 
-// castoff_offload_open of a job that is right, when settings are loaded and the log is open. wants_cores: -ENOTSUP
-// where a host has no core for a proxy.
-int co_offload_world_open(struct castoff_offload_world **out, const struct castoff_offload_job *job, bool wants_cores);
+// castoff_offload_open of a job that is right, when settings are loaded and the log is open.
+int co_offload_world_open(struct castoff_offload_world **out, const struct castoff_offload_job *job);
 // It is open from here on, until castoff_offload_close.
 void co_offload_world_join(struct castoff_offload_world *world);
 

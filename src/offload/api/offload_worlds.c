@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Worlds that are open, and castoff_offload_close. In a
-// child of fork a world is nobody's: its descriptors are closed there, for the proxy learns from them that the rank has
-// ended.
+// Worlds that are open, and castoff_offload_close. In a child of fork a world is nobody's: its descriptors are closed
+// there, for the proxy learns from them that the rank has ended.
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -36,15 +36,13 @@ struct co_proxied_config {
     // of times on all ranks, with less than 1 KiB each.
     int (*allgather)(void *arg, const void *mine, void *all, size_t bytes);
     void *arg;
-    int nodes;           // of the job, the same number on all ranks: with CASTOFF_PROXY=auto one node has no proxies
     const char *command; // path of the castoff command; NULL: the one beside this library
 };
 
 // Collective over the world, once, when settings are loaded and agreed and the log is open. Starts a proxy on each
-// node, unless CASTOFF_PROXY says no (then, and where `auto` finds one node, it returns at once without an exchange).
-// 0: on all ranks. Negative: on none (but for -ENOMEM, which is this rank's alone: what others have with it ends with
-// an error), and `why` has one sentence with the reason and the cure; -ENOTSUP: that is as the settings want it, and
-// nobody has to be warned.
+// node; whether a job is to have any is the caller's to decide. 0: on all ranks. Negative: on none (but for -ENOMEM,
+// which is this rank's alone: what others have with it ends with an error), and `why` has one sentence with the reason
+// and the cure; -ENOTSUP: CASTOFF_PROXY=no.
 int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_config *config,
                     char why[CO_PROXIED_WHY_BYTES]);
 // Local. Calls have ended and plans are freed; teams that are open are closed. The proxy goes on until the other nodes

@@ -10,24 +10,7 @@
 #include <string.h>
 
 #include "base/atomics.h"
-#include "base/settings.h"
 #include "offload/proxied/proxied_state.h"
-
-// What this rank may say without asking the others.
-static int settings_refuse(const struct co_proxied_config *config, char why[CO_PROXIED_WHY_BYTES])
-{
-    int64_t wanted = co_setting_number(CO_SET_PROXY);
-
-    if (wanted == CO_NO) {
-        snprintf(why, CO_PROXIED_WHY_BYTES, "proxies are off: CASTOFF_PROXY=no");
-        return -ENOTSUP;
-    }
-    if (wanted != CO_YES && config->nodes < 2) {
-        snprintf(why, CO_PROXIED_WHY_BYTES, "proxies are for several nodes: CASTOFF_PROXY=yes has them on one, too");
-        return -ENOTSUP;
-    }
-    return 0;
-}
 
 static void world_prepare(struct co_proxied_world *world)
 {
@@ -49,13 +32,9 @@ int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_confi
                                       .allgather = config->allgather,
                                       .arg = config->arg,
                                       .command = config->command};
-    int error = settings_refuse(config, why);
-    if (error != 0) {
-        return error;
-    }
     struct co_proxied_world *world = calloc(1, sizeof *world); // who has none takes part: the others wait for it
     struct castoff_offload_world *opened = NULL;
-    error = co_offload_world_open(&opened, &job, co_setting_number(CO_SET_PROXY) != CO_YES);
+    int error = co_offload_world_open(&opened, &job);
     if (error != 0) {
         snprintf(why, CO_PROXIED_WHY_BYTES, "%s", castoff_offload_why());
         free(world);

@@ -68,18 +68,30 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .unpack = unpack,
                                                 .close = close};
 
+static struct broadcast broadcast_of(struct co_call_ticket ticket, void *buffer, ptrdiff_t count, MPI_Datatype type,
+                                     int root)
+{
+    return (struct broadcast){.common = {.kind = &kind, .ticket = ticket},
+                              .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
+}
+
+static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm, enum co_call which)
+{
+    enum co_reason reason = co_bcast_route(&broadcast->call, comm, which);
+    broadcast->common.communicator = broadcast->call.communicator;
+    broadcast->common.bytes = broadcast->call.bytes;
+    return reason;
+}
+
 int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Ibcast(buffer, count, type, root, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);
-    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
-                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
-    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_IBCAST);
+    struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
+    enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
-        broadcast.common.communicator = broadcast.call.communicator;
-        broadcast.common.bytes = broadcast.call.bytes;
         return co_nonblocking_take(&broadcast.common, comm, handle);
     }
     int code = co_next.Ibcast(buffer, count, type, root, comm, handle);
@@ -95,11 +107,8 @@ int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Co
         return co_next.Bcast_init(buffer, count, type, root, comm, info, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST_INIT);
-    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
-                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
-    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_BCAST_INIT);
-    broadcast.common.communicator = broadcast.call.communicator;
-    broadcast.common.bytes = broadcast.call.bytes;
+    struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
+    enum co_reason reason = route(&broadcast, comm, CO_CALL_BCAST_INIT);
     reason = co_persistent_collective_make(&broadcast.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
@@ -120,12 +129,9 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MP
         return co_next.Ibcast_c(buffer, count, type, root, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);
-    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
-                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
-    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_IBCAST);
+    struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
+    enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
-        broadcast.common.communicator = broadcast.call.communicator;
-        broadcast.common.bytes = broadcast.call.bytes;
         return co_nonblocking_take(&broadcast.common, comm, handle);
     }
     int code = co_next.Ibcast_c(buffer, count, type, root, comm, handle);
@@ -141,11 +147,8 @@ int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype type, int root
         return co_next.Bcast_init_c(buffer, count, type, root, comm, info, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST_INIT);
-    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
-                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
-    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_BCAST_INIT);
-    broadcast.common.communicator = broadcast.call.communicator;
-    broadcast.common.bytes = broadcast.call.bytes;
+    struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
+    enum co_reason reason = route(&broadcast, comm, CO_CALL_BCAST_INIT);
     reason = co_persistent_collective_make(&broadcast.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;

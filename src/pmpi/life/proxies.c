@@ -66,13 +66,10 @@ static bool are_wanted(void)
 #endif
 }
 
-void co_proxies_open(const struct co_bootstrap *bootstrap, int nodes)
+void co_proxies_open(const struct co_bootstrap *bootstrap)
 {
-    struct co_proxied_config config = {.rank = co_process.rank,
-                                       .size = co_process.size,
-                                       .allgather = bootstrap->allgather,
-                                       .arg = bootstrap->arg,
-                                       .nodes = nodes};
+    struct co_proxied_config config = {
+        .rank = co_process.rank, .size = co_process.size, .allgather = bootstrap->allgather, .arg = bootstrap->arg};
     if (!are_wanted()) {
         return;
     }

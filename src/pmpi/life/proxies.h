@@ -9,7 +9,7 @@
 #include "offload/proxied/proxied.h"
 
 // Collective, once the engine is open and before there is a communicator. Where settings want none: nothing.
-void co_proxies_open(const struct co_bootstrap *bootstrap, int nodes);
+void co_proxies_open(const struct co_bootstrap *bootstrap);
 // Local, once nothing can begin any more and the engine is closed.
 void co_proxies_close(void);
 

@@ -255,7 +255,7 @@ static int open_engine(struct beginning *beginning, char *why)
     co_process.node_count = co_engine_node_count(co_process.engine);
     co_process.serves_messages = co_engine_has_messages(co_process.engine);
     co_progress_hook_add();
-    co_proxies_open(&bootstrap, co_process.node_count);
+    co_proxies_open(&bootstrap);
     return 0;
 }
 

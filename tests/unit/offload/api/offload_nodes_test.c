@@ -131,23 +131,6 @@ static void a_place_is_where_most_others_are(void **state)
 }
 
 // Docker's bridge has the same address on each host, and stands before the network that they share.
-// Each host, however many ranks of others there are.
-static void cores_for_proxies(void **state)
-{
-    (void)state;
-    // Hosts have ranks 0, 2, 4; 1, 5; 3.
-    static const uint32_t cores[RANKS] = {4, 3, 4, 2, 4, 3};
-    for (int i = 0; i < RANKS; i++) {
-        facts[i].host_cores = cores[i];
-    }
-    assert_true(co_offload_nodes_have_cores(facts, RANKS));
-    facts[1].host_cores = facts[5].host_cores = 2;
-    assert_false(co_offload_nodes_have_cores(facts, RANKS));
-    facts[1].host_cores = facts[5].host_cores = 3;
-    facts[3].host_cores = 0; // it does not know
-    assert_false(co_offload_nodes_have_cores(facts, RANKS));
-}
-
 static void a_bridge_that_all_have_is_no_place(void **state)
 {
     (void)state;
@@ -184,7 +167,6 @@ int main(void)
         cmocka_unit_test_setup(a_node_may_have_several_proxies, begin),
         cmocka_unit_test_setup(a_place_is_where_most_others_are, begin),
         cmocka_unit_test_setup(a_bridge_that_all_have_is_no_place, begin),
-        cmocka_unit_test_setup(cores_for_proxies, begin),
         cmocka_unit_test(this_process_knows_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ struct co_proxied_world *proxied_open(const char *const settings[])
     char why[CO_PROXIED_WHY_BYTES];
     struct co_proxied_world *world;
     struct co_proxied_config config = {
-        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .nodes = 1, .command = ranks_command()};
+        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = ranks_command()};
 
     MUST(setenv("CASTOFF_PROXY", "yes", 1) == 0);
     for (int i = 0; settings != NULL && settings[i] != NULL; i++) {
