@@ -8,7 +8,9 @@
 ! taken: MPI_Ialltoall MPI_Ialltoallv MPIX_Alltoall_init MPIX_Alltoallv_init
 program fortran_alltoall_f08
     use mpi_f08
+#ifndef WITHOUT_MPI_EXT
     use mpi_f08_ext
+#endif
     implicit none
     integer, parameter :: length = 1501
     integer :: rank, ranks, ierror, i, failures, total, round, token

@@ -9,7 +9,9 @@
 program fortran_alltoall_mpif
     implicit none
     include 'mpif.h'
+#ifndef WITHOUT_MPI_EXT
     include 'mpif-ext.h'
+#endif
     integer, parameter :: length = 1501
     integer :: rank, ranks, ierror, i, failures, total, round, token
     integer :: requests(6), kept(6)

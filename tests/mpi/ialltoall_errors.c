@@ -8,7 +8,9 @@
 #include "oracle/exchange.h"
 #include "oracle/verdict.h"
 
+#ifdef OPEN_MPI
 #include <mpi-ext.h>
+#endif
 
 static int out[64], in[64], counts[8], places[8], negative[8], twice[8];
 static MPI_Request request;

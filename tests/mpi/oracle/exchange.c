@@ -2,7 +2,9 @@
 // All-to-alls and what they have to deliver. Not hot.
 #include "oracle/exchange.h"
 
+#ifdef OPEN_MPI
 #include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <stdlib.h>
 #include <string.h>
 
