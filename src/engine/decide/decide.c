@@ -60,11 +60,11 @@ static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call c
     return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
 }
 
+// Of a row of this call, for communicators on as many nodes.
 static bool row_fits(const struct co_tune_row *row, const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
     enum co_transport_kind transport = co_call_is_proxied(call) ? CO_TRANSPORT_PROXY : facts->transport;
-    return row->call == call && row->where == (facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS) &&
-           facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
+    return facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
            facts->max_ranks_per_node >= row->per_node_min && facts->max_ranks_per_node <= row->per_node_max &&
            (row->transport == CO_TRANSPORT_ANY || row->transport == transport) && bytes >= row->bytes_min &&
            bytes <= row->bytes_max;
@@ -92,7 +92,8 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
         return reason;
     }
     enum co_call of_rows = co_call_started(call);
-    for (unsigned i = 0; i < table->count; i++) {
+    enum co_tune_where where = facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS;
+    for (unsigned i = table->first[of_rows][where]; i < table->count; i = table->rows[i].next) {
         const struct co_tune_row *row = &table->rows[i];
         if (row_fits(row, facts, of_rows, bytes)) {
             return row->take ? CO_TAKE : word_for(row);

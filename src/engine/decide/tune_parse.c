@@ -286,6 +286,19 @@ static int parse_all(struct co_tune_table *table, const char *text, size_t bytes
     return 0;
 }
 
+// From the last one on, so that each list is in the table's order.
+static void link_rows(struct co_tune_table *table)
+{
+    for (int i = 0; i < CO_CALL_COUNT * CO_TUNE_WHERES; i++) {
+        table->first[i / CO_TUNE_WHERES][i % CO_TUNE_WHERES] = (uint16_t)table->count;
+    }
+    for (unsigned i = table->count; i-- > 0;) {
+        struct co_tune_row *row = &table->rows[i];
+        row->next = table->first[row->call][row->where];
+        table->first[row->call][row->where] = (uint16_t)i;
+    }
+}
+
 int co_tune_table_parse(struct co_tune_table *table, const char *text, size_t bytes, char *why, size_t why_room)
 {
     struct co_tune_table *read = calloc(1, sizeof *read);
@@ -295,6 +308,7 @@ int co_tune_table_parse(struct co_tune_table *table, const char *text, size_t by
     }
     int failed = parse_all(read, text, bytes, why, why_room);
     if (!failed) {
+        link_rows(read);
         *table = *read;
     }
     free(read);

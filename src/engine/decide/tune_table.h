@@ -16,7 +16,7 @@
 #define CO_TUNE_ROWS_MAX 512
 #define CO_TUNE_ROW_TEXT_MAX 192 // bytes of a printed row, its end of line included
 
-enum co_tune_where { CO_TUNE_NODE, CO_TUNE_HOSTS }; // all ranks on one node; on several
+enum co_tune_where { CO_TUNE_NODE, CO_TUNE_HOSTS, CO_TUNE_WHERES }; // all ranks on one node; on several; how many
 
 // All ranges include their ends.
 struct co_tune_row {
@@ -27,11 +27,13 @@ struct co_tune_row {
     enum co_transport_kind transport; // CO_TRANSPORT_ANY: whatever carries the bytes
     size_t bytes_min, bytes_max;      // Bcast the message, Allgather one rank's block
     bool take;
+    uint16_t next; // that is of the same call and place; the table's count: none
 };
 
 struct co_tune_table {
     unsigned count;
-    struct co_tune_row rows[CO_TUNE_ROWS_MAX]; // the first that fits decides; none fits: take
+    uint16_t first[CO_CALL_COUNT][CO_TUNE_WHERES]; // rows of each call and place, for the look-up; count: none
+    struct co_tune_row rows[CO_TUNE_ROWS_MAX];     // the first that fits decides; none fits: take
 };
 
 // The table measured for this release.

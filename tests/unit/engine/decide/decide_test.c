@@ -48,6 +48,42 @@ static void takes_where_nothing_speaks_against(void **state)
     assert_int_equal(co_decide(&table, &mixed, CO_CALL_IALLGATHER, 8, CO_YES), CO_TAKE);
 }
 
+// Rows of other calls and places between them change nothing: the first of the table that fits decides.
+static void the_first_row_of_a_call_decides(void **state)
+{
+    (void)state;
+    use("allgather node ranks 2- bytes 1-99 decline\n"
+        "bcast hosts ranks 2- bytes 1-99 decline\n"
+        "bcast node ranks 2- bytes 50-60 take\n"
+        "ibcast node ranks 2- bytes 1- decline\n"
+        "bcast node ranks 2- bytes 1-99 decline\n"
+        "bcast hosts ranks 2- bytes 1-9999 take\n"
+        "allgather node ranks 2- bytes 1-9999 take\n"
+        "bcast node ranks 2- bytes 90- decline\n");
+    static const struct {
+        const struct co_team_facts *facts;
+        enum co_call call;
+        size_t bytes;
+        enum co_reason reason;
+    } cases[] = {
+        {&one_node, CO_CALL_BCAST, 50, CO_TAKE},
+        {&one_node, CO_CALL_BCAST, 61, CO_TOO_SMALL},
+        {&one_node, CO_CALL_BCAST, 90, CO_TOO_SMALL},
+        {&one_node, CO_CALL_BCAST, 100, CO_TOO_LARGE},
+        {&hosts, CO_CALL_BCAST, 50, CO_TOO_SMALL},
+        {&hosts, CO_CALL_BCAST, 100, CO_TAKE},
+        {&one_node, CO_CALL_ALLGATHER, 9, CO_TOO_SMALL},
+        {&one_node, CO_CALL_ALLGATHER, 100, CO_TAKE},
+        {&hosts, CO_CALL_ALLGATHER, 9, CO_TAKE},
+        {&one_node, CO_CALL_IBCAST, 9, CO_STOCK_FASTER},
+        {&hosts, CO_CALL_IBCAST, 9, CO_TAKE},
+        {&one_node, CO_CALL_IALLGATHER, 9, CO_TAKE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(co_decide(&table, cases[i].facts, cases[i].call, cases[i].bytes, CO_AUTO), cases[i].reason);
+    }
+}
+
 static void names_what_speaks_against(void **state)
 {
     (void)state;
@@ -281,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_where_nothing_speaks_against),
+        cmocka_unit_test(the_first_row_of_a_call_decides),
         cmocka_unit_test(names_what_speaks_against),
         cmocka_unit_test(first_fitting_row_decides),
         cmocka_unit_test(a_persistent_one_goes_by_the_rows_of_its_starts),
