@@ -6,9 +6,11 @@
 # its line does not, counts as one failure, so that nothing can fail unseen; status 77 means skipped. Without arguments
 # the parts of `make test`, in 20 minutes on two cores; with --long the others, those of `make test-long`; with --all both,
 # but for what needs the network, which is what continuous integration runs. Names choose parts of any set. With
-# CASTOFF_TEST_MINUTES=N no part begins later than that: those left over count as skipped, and the table names them. What is
-# dearest, the guests of the laboratory with RDMA, comes last. A part hangs, and is ended, when for its time it neither says a
-# word nor does anything, or takes an hour of processor time over one line (tests/bounded.py).
+# CASTOFF_TEST_MINUTES=N no part begins later than that: those left over count as skipped, and the table names them. A part
+# that still runs when a third more is over (CASTOFF_TEST_MINUTES_MOST) is ended, and has failed, so that the table comes
+# before somebody ends all of it. What is dearest, the guests of the laboratory with RDMA, comes last. A part hangs, and is
+# ended, when for its time it neither says a word nor does anything, or takes an hour of processor time over one line
+# (tests/bounded.py).
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
@@ -27,6 +29,7 @@ case ${1:-} in
 esac
 chosen=("$@")
 minutes=${CASTOFF_TEST_MINUTES:-}
+minutes_most=${CASTOFF_TEST_MINUTES_MOST:-${minutes:+$((minutes + minutes / 3 + 1))}}
 parts=() # lines of the table
 failures=() # names of parts
 total_passed=0 total_failed=0 total_skipped=0
@@ -55,7 +58,7 @@ drain() {
 
 # part NAME IDLE-SECONDS COMMAND...: runs one part and adds its numbers to the sum.
 part() {
-    local name=$1 limit=$2 status line passed failed skipped output tee started=$SECONDS
+    local name=$1 limit=$2 left status line passed failed skipped output tee started=$SECONDS
     shift 2
     is_chosen "$name" || return 0
     echo "== $name"
@@ -67,7 +70,10 @@ part() {
     fi
     exec {output}> >(exec tee "$log/$name")
     tee=$!
-    python3 -S tests/bounded.py --grows "$log/$name" "$limit" 3600 "$@" >&"$output" 2>&1 {output}>&- &
+    left=$((minutes_most * 60 - SECONDS)) # without a limit negative, or 0
+    ((left > 0 || ${#minutes_most} == 0)) || left=1
+    timeout -k 60 $((left > 0 ? left : 0)) \
+        python3 -S tests/bounded.py --grows "$log/$name" "$limit" 3600 "$@" >&"$output" 2>&1 {output}>&- &
     child=$!
     exec {output}>&-
     wait "$child"
@@ -81,7 +87,9 @@ part() {
         passed=0 failed=0 skipped=0
         [ "$status" -eq 77 ] && skipped=1
     fi
-    if [ "$status" -eq 124 ]; then
+    if [ "$status" -eq 124 ] && [ -n "$minutes_most" ] && ((SECONDS >= minutes_most * 60)); then
+        echo "$name: ended, $minutes_most minutes are over (CASTOFF_TEST_MINUTES_MOST)"
+    elif [ "$status" -eq 124 ]; then
         echo "$name: hangs"
     fi
     if { [ "$status" -ne 0 ] && [ "$status" -ne 77 ] || [ -z "$line" -a "$status" -ne 77 ]; } && [ "$failed" -eq 0 ]; then

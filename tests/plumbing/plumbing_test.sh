@@ -100,6 +100,12 @@ test_run_all() {
     CASTOFF_TEST_MINUTES=0 run_all --all
     check "all: without time nothing passes" test $? -ne 0
     check "all: what there was no time for is skipped" last_line_is "0 passed, 0 failed, 7 skipped"
+    mkdir -p "$work/project/tests/slow" && echo 'sleep 1000' >"$work/project/tests/slow/slow_test.sh"
+    CASTOFF_TEST_MINUTES_MOST=0 run_all slow_test
+    check "all: what runs when the time is over has failed" last_line_is "0 passed, 1 failed, 0 skipped"
+    check "all: what runs when the time is over is named" says "slow_test: ended, 0 minutes are over"
+    rm -r "$work/project/tests/slow"
+    CASTOFF_TEST_MINUTES=0 run_all --all
     check "all: what there was no time for is named" grep -qE '^mpi +0 +0 +1 +no time' "$work/output"
 }
 
