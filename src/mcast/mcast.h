@@ -156,6 +156,10 @@ void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
 // Asks this rank for a word, outside of any group; if its process is gone its host says so, after which it is known.
 void co_mcast_query_liveness(struct co_mcast *mcast, int rank);
 bool co_mcast_is_gone(const struct co_mcast *mcast, int rank);
+// For who waits for this rank outside of any group: asks it, and its host where that speaks for it, as often as this is
+// called, some 16 times a deadline or more. True: it is gone, or has given no sign of life for the deadline where
+// silence is proof. Time for which nobody called counts up to an eighth of the deadline.
+bool co_mcast_await_peer(struct co_mcast *mcast, int rank, uint64_t now_ns);
 
 // Set-up probe: rank `prober` announces itself to each subgroup until everyone has answered, or nobody new for so long.
 // Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT.

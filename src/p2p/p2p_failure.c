@@ -128,19 +128,10 @@ static void posted_fail(struct co_p2p *p2p, int result)
     }
 }
 
-// The next one to be asked for a sign of life, in turn: `best` turns further than the last one.
-struct awaited {
-    const struct co_p2p *p2p;
-    int last, best;
-};
-
-static void awaited_note(struct awaited *awaited, int peer)
+static void awaited_note(struct co_p2p *p2p, int peer)
 {
-    int size = awaited->p2p->config.size, turns = (peer - awaited->last - 1 + size) % size;
-    const struct co_p2p_peer *state = &awaited->p2p->peers[peer];
-    if (state->is_remote && !state->is_gone && turns < awaited->best) {
-        awaited->best = turns;
-    }
+    struct co_p2p_peer *state = &p2p->peers[peer];
+    state->is_awaited = state->is_remote && !state->is_gone;
 }
 
 static void awaited_note_source(struct co_match_node *node, void *arg)
@@ -151,49 +142,72 @@ static void awaited_note_source(struct co_match_node *node, void *arg)
     }
 }
 
-static void awaited_note_named(struct awaited *awaited)
+static void awaited_note_named(struct co_p2p *p2p)
 {
-    const struct co_p2p *p2p = awaited->p2p;
     const struct co_p2p_send *send;
     const struct co_p2p_receive *receive;
     uint32_t position = 0;
     while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
-        awaited_note(awaited, send->context->peers[send->destination]);
+        awaited_note(p2p, send->context->peers[send->destination]);
     }
     position = 0;
     while ((receive = co_handles_next(&p2p->receives_named, &position)) != NULL) {
-        awaited_note(awaited, receive->peer);
+        awaited_note(p2p, receive->peer);
+    }
+    for (receive = p2p->first_cts; receive != NULL; receive = receive->next) { // not named yet
+        awaited_note(p2p, receive->peer);
     }
 }
 
-static void awaited_note_all(struct awaited *awaited)
+static void awaited_note_all(struct co_p2p *p2p)
 {
-    const struct co_p2p *p2p = awaited->p2p;
     const struct co_p2p_context *context;
     size_t position = 0;
+    int probed = co_load_relaxed(&p2p->probed);
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_waiting) {
-            awaited_note(awaited, peer);
+            awaited_note(p2p, peer);
         }
     }
-    awaited_note_named(awaited);
+    awaited_note_named(p2p);
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        co_matcher_visit_receives(context->matcher, awaited_note_source, awaited);
+        co_matcher_visit_receives(context->matcher, awaited_note_source, p2p);
+    }
+    if (probed >= 0) {
+        awaited_note(p2p, probed);
+        co_store_relaxed(&p2p->probed, -1); // relaxed: who still looks, says so again
     }
 }
 
-int co_p2p_awaited(struct co_p2p *p2p, int last)
+int co_p2p_awaited(struct co_p2p *p2p, int last, int *peers, int most)
 {
-    struct awaited awaited = {p2p, last, p2p->config.size};
+    int count = 0, size = p2p->config.size;
     co_p2p_lock(p2p);
-    awaited_note_all(&awaited);
-    int probed = co_load_relaxed(&p2p->probed);
-    if (probed >= 0) {
-        awaited_note(&awaited, probed);
-        co_store_relaxed(&p2p->probed, -1); // relaxed: who still looks, says so again
+    awaited_note_all(p2p);
+    for (int turns = 1; turns <= size; turns++) {
+        struct co_p2p_peer *state = &p2p->peers[(last + turns) % size];
+        if (state->is_awaited && count++ < most) {
+            peers[count - 1] = (int)(state - p2p->peers);
+        }
+        state->is_awaited = false;
     }
     co_p2p_unlock(p2p);
-    return awaited.best == p2p->config.size ? -1 : (last + 1 + awaited.best) % p2p->config.size;
+    return count;
+}
+
+void co_p2p_query(struct co_p2p *p2p, const int *peers, int count)
+{
+    struct co_channel *channel = p2p->config.remote_channel;
+    if (channel == NULL || channel->ops->query == NULL) {
+        return;
+    }
+    co_p2p_lock(p2p);
+    for (int i = 0; i < count; i++) {
+        if (!p2p->peers[peers[i]].is_gone) {
+            channel->ops->query(channel, peers[i]);
+        }
+    }
+    co_p2p_unlock(p2p);
 }
 
 void co_p2p_fail_peer(struct co_p2p *p2p, int peer)

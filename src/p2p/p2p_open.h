@@ -44,8 +44,11 @@ void co_p2p_close(struct co_p2p *p2p);
 // This peer has ended: what it has sent is still received, and everything else that needs it fails with -ECONNRESET,
 // now and later: sends to it, receives from it alone. A receive from anybody waits on. A second time does nothing.
 void co_p2p_lose(struct co_p2p *p2p, int peer);
-// A peer on another host that something waits for, the next one after `last` in turn; -1: none. Looks at everything.
-int co_p2p_awaited(struct co_p2p *p2p, int last);
+// Peers on other hosts that something waits for: how many, and the next ones after `last` in turn, at most `most`.
+// Looks at everything.
+int co_p2p_awaited(struct co_p2p *p2p, int last, int *peers, int most);
+// Has the channel between hosts find out, where it can, whether these are still there: who is not is lost by itself.
+void co_p2p_query(struct co_p2p *p2p, const int *peers, int count);
 // Moves on when a message has: tells slow from stuck.
 uint64_t co_p2p_advances(const struct co_p2p *p2p);
 

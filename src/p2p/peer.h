@@ -18,6 +18,7 @@ struct co_p2p_peer {
     bool is_waiting;              // one of them holds something
     bool messages_are_next;       // for room
     bool is_gone;
+    bool is_awaited;     // while those are counted that somebody waits for
     bool is_broken;      // its channel is, and it has not been given up yet
     bool lacks_credit;   // since the last message that went
     int exchanges;       // 0, or RTS to it before it has to show again that both send at once

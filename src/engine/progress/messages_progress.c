@@ -4,15 +4,22 @@
 // its peers have ended. What channels there are: start/messages_channels.c. Progress is hot.
 #include "engine/progress/messages_progress.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
 #include "p2p/channel/rc_channel.h"
 #include "p2p/channel/native_channel.h"
 #include "p2p/p2p.h"
 #include "p2p/p2p_open.h"
+#include "transport/transport.h"
 
-#define ASK_EVERY_NS (CO_NS_PER_S / 2) // for a sign of life: one that is waited for, in turn
+#define ASK_EVERY_NS (CO_NS_PER_S / 2) // for signs of life, in turn: at least one that is waited for,
+#define ASK_ROUNDS 16                  // and all of them so often in a deadline,
+#define ASK_AT_ONCE 64                 // so many at most
 
 // Of a thread of castoff's own that calls native.
 static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
@@ -62,37 +69,64 @@ void co_messages_abort_peer(struct co_engine *engine, int local_rank)
     }
 }
 
-// The kernel of its host answers for a process that has ended, native does not.
-static bool is_gone(struct co_engine *engine, int rank)
+// How many of those that are waited for are asked now, so that all are asked often enough.
+static int count_to_ask(int awaited, uint64_t every_ns, uint64_t round_ns)
 {
-    bool is_gone = false;
-    if (co_trylock_take(&engine->lock)) {
-        is_gone = co_mcast_is_gone(engine->mcast, rank);
-        if (!is_gone) {
-            co_mcast_query_liveness(engine->mcast, rank);
-        }
-        co_trylock_drop(&engine->lock);
+    uint64_t share = ((uint64_t)awaited * every_ns + round_ns - 1) / round_ns;
+    int most = awaited < ASK_AT_ONCE ? awaited : ASK_AT_ONCE;
+    return share < (uint64_t)most ? (int)share : most;
+}
+
+static void lose(struct co_engine *engine, int rank)
+{
+    char who[64];
+    snprintf(who, sizeof who, "rank %d", rank);
+    if (engine->transport->ops->peer_text != NULL) {
+        engine->transport->ops->peer_text(engine->transport, rank, who, sizeof who);
     }
-    return is_gone;
+    co_log(CO_LOG_WARN, CO_SUBSYS_P2P, "%s is gone, or cannot be reached: what waits for its messages fails", who);
+    co_p2p_lose(engine->p2p, rank);
+}
+
+// By castoff's own network: native tells nothing. The lock is waited for: whoever moves the engine all the time would
+// keep it from us for ever.
+static void query_awaited(struct co_engine *engine, const int *ranks, int count, uint64_t now_ns)
+{
+    int gone[ASK_AT_ONCE], gone_count = 0;
+    co_trylock_wait(&engine->lock);
+    for (int i = 0; i < count && co_load_relaxed(&engine->network_error) == 0; i++) {
+        if (co_mcast_await_peer(engine->mcast, ranks[i], now_ns)) {
+            gone[gone_count++] = ranks[i];
+        }
+    }
+    co_trylock_drop(&engine->lock);
+    for (int i = 0; i < gone_count; i++) {
+        lose(engine, gone[i]);
+    }
 }
 
 void co_messages_query_liveness(struct co_engine *engine)
 {
-    bool has_far_peers = engine->native_channel != NULL || engine->rc_channel != NULL;
-    if (!has_far_peers || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
+    bool has_network = engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0;
+    if (engine->rc_channel == NULL && (engine->native_channel == NULL || !has_network)) {
         return;
     }
+    int ranks[ASK_AT_ONCE];
     uint64_t now_ns = co_clock_now_ns();
-    if (now_ns - co_load_relaxed(&engine->asked_ns) < ASK_EVERY_NS) { // relaxed: two at a time ask twice
+    uint64_t round_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S / ASK_ROUNDS;
+    uint64_t every_ns = round_ns < ASK_EVERY_NS ? round_ns : ASK_EVERY_NS;
+    if (now_ns - co_load_relaxed(&engine->asked_ns) < every_ns) { // relaxed: two at a time ask twice
         return;
     }
     co_store_relaxed(&engine->asked_ns, now_ns);
-    int rank = co_p2p_awaited(engine->p2p, co_load_relaxed(&engine->asked));
-    if (rank >= 0) {
-        co_store_relaxed(&engine->asked, rank);
-        if (is_gone(engine, rank)) {
-            co_p2p_lose(engine->p2p, rank);
-        }
+    int awaited = co_p2p_awaited(engine->p2p, co_load_relaxed(&engine->asked), ranks, ASK_AT_ONCE);
+    int count = count_to_ask(awaited, every_ns, round_ns);
+    if (count > 0) {
+        co_store_relaxed(&engine->asked, ranks[count - 1]);
+        co_p2p_query(engine->p2p, ranks, count);
+    }
+    if (count > 0 && has_network) {
+        query_awaited(engine, ranks, count, now_ns);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
@@ -58,6 +59,9 @@ static void give_network_up(struct co_engine *engine, int error)
            -error);
     co_store_relaxed(&engine->network_error, error); // relaxed: read under the lock
     co_store_relaxed(&engine->network_is_busy, false);
+    if (engine->native_channel != NULL && engine->message_policy == CO_YES) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts go on, but who ends is not noticed any more");
+    }
     co_mcast_abort(engine->mcast, error);
     co_messages_let_go(engine);
 }

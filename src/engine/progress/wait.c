@@ -41,6 +41,7 @@
 #define NATIVE_EVERY 8               // turns, where native progress means system calls,
 #define CARRIER_EVERY 4              // turns of a wait for a message: a look at this node's is cheaper
 #define NATIVE_NS (CO_NS_PER_MS / 2) // and before a sleep when it is so long ago
+#define LOOK_EVERY 4096              // turns, even where something moves all the time, or nobody is to rest
 #define MESSAGE_SPINS 400
 #define MESSAGE_SPINS_CROWDED 16 // at most
 #define MESSAGE_SPIN_TRY 32
@@ -175,6 +176,13 @@ static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uin
     }
 }
 
+// The first look of a wait. What happens meanwhile puts it off no further: others may send all the time while the one
+// that is waited for is gone.
+static void look_later(struct co_wait *wait, uint64_t now_ns)
+{
+    wait->look_ns = wait->look_ns == 0 ? now_ns + DEAD_PEER_NS : wait->look_ns;
+}
+
 static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
 {
     wait->last_advance_ns = wait->last_advance_ns == 0 ? now_ns : wait->last_advance_ns;
@@ -258,7 +266,7 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
     uint64_t now_ns = co_clock_now_ns();
     if (wait->last_event_ns == 0) {
         wait->last_event_ns = now_ns;
-        wait->look_ns = now_ns + DEAD_PEER_NS;
+        look_later(wait, now_ns);
         wait->spin_ns = spin_for(engine, wait);
         wait->has_slept = false;
     }
@@ -288,7 +296,7 @@ static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
     uint64_t now_ns = co_clock_now_ns();
     if (has_moved(engine, wait) || wait->last_event_ns == 0) {
         wait->last_event_ns = now_ns;
-        wait->look_ns = now_ns + DEAD_PEER_NS;
+        look_later(wait, now_ns);
     }
     look_around(engine, wait, now_ns);
     move_native(engine);
@@ -343,6 +351,11 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
         if (engine->is_oversubscribed && wait->message_spins > 0) {
             learn_message_spins(engine, co_load_relaxed(&engine->message_spins) / 2); // relaxed: a hint
         }
+    }
+    if (wait->all_turns % LOOK_EVERY == 0) {
+        uint64_t now_ns = co_clock_now_ns();
+        look_later(wait, now_ns);
+        look_around(engine, wait, now_ns);
     }
     if (wait->inline_op == NULL && !wait->for_message &&
         co_load_relaxed(&engine->long_ones) > 0) { // relaxed: ours was counted before

@@ -2,7 +2,8 @@
 //
 // Whose silence proves that a peer is gone. Where all ranks have worker threads, its own. Where some do not, a rank
 // that computes is silent, and its host has to speak for it: each host asks the next one, so that all have been heard
-// once, and answers that a firewall keeps back are not missed later. Collective, start-up only.
+// once, and answers that a firewall keeps back are not missed later. The same where multicast is not heard, for nobody
+// knows then whether datagrams arrive. Collective, start-up only.
 #include "engine/start/liveness_proof.h"
 
 #include "base/clock.h"
@@ -50,11 +51,11 @@ bool co_liveness_proof_ask(struct co_engine *engine)
     return can_ask && (engine->bootstrap.node_rank != 0 || hears_next_host(engine));
 }
 
-// Asked in the probe already, unless all were to have threads then.
+// Asked in the probe already, unless all were to have threads then, or nobody was heard.
 static bool hosts_answer(struct co_engine *engine)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    if (!engine->uses_threads) {
+    if (!engine->uses_threads && engine->has_multicast) {
         return engine->hosts_answer;
     }
     int verdict = co_liveness_proof_ask(engine);
@@ -68,18 +69,32 @@ static enum co_liveness_proof agree_on_hosts(struct co_engine *engine)
     }
     if (engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE,
-               "a host that falls silent is waited for: not all ranks have worker threads, and some host does not "
-               "refuse connections to a closed port, or has no descriptors to ask");
+               "a host that falls silent is waited for: %s, and some host does not refuse connections to a closed "
+               "port, or has no descriptors to ask",
+               engine->has_multicast ? "not all ranks have worker threads" : "multicast is not heard");
     }
     return CO_LIVENESS_PROOF_NONE;
+}
+
+static void say_nothing_is_known(const struct co_engine *engine)
+{
+    bool go_between_hosts = engine->has_remote_channel && engine->bootstrap.node_count > 1;
+    if (go_between_hosts && engine->message_policy == CO_YES && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE,
+               "messages between hosts: a process that has ended and a host that falls silent are waited for, since "
+               "there is no network of castoff's to ask them by: %s",
+               engine->network);
+    }
 }
 
 void co_liveness_proof_agree(struct co_engine *engine, bool all_have_threads)
 {
     if (engine->mcast == NULL) {
+        say_nothing_is_known(engine);
         return;
     }
-    enum co_liveness_proof proof = all_have_threads ? CO_LIVENESS_PROOF_MEMBERS : agree_on_hosts(engine);
+    bool members_answer = all_have_threads && engine->has_multicast;
+    enum co_liveness_proof proof = members_answer ? CO_LIVENESS_PROOF_MEMBERS : agree_on_hosts(engine);
     co_trylock_wait(&engine->lock);
     co_mcast_set_liveness_proof(engine->mcast, proof);
     co_trylock_drop(&engine->lock);

@@ -134,6 +134,7 @@ int co_network_probe(struct co_engine *engine, int started)
     int status = bootstrap->minimum(bootstrap->arg, told, WORDS);
     status = status < 0 ? status : told[STARTED] < 0 ? told[STARTED] : told[HEARD];
     engine->hosts_answer = told[HOSTS_ANSWER] != 0;
+    engine->hears_unicast_alone = told[STARTED] == 0 && status == -ETIMEDOUT;
     if (status < 0 && status == told[STARTED]) {
         // Who waited for that rank in vain has heard nothing: that is no word about the network.
         if (started == 0) {

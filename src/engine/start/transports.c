@@ -125,6 +125,12 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
     return 0;
 }
 
+// Without multicast the network still tells who is gone, which the MPI below does not.
+static bool is_kept_for_messages(const struct co_engine *engine)
+{
+    return engine->hears_unicast_alone && engine->has_remote_channel && engine->message_policy == CO_YES;
+}
+
 // Everything that can fail on one rank alone, then what all say about it.
 static int open_parts(struct co_engine *engine, const struct co_job_offer *offer)
 {
@@ -157,7 +163,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
             co_network_choose_rc(engine, all);
         }
     }
-    if (!engine->has_multicast) {
+    if (!engine->has_multicast && !is_kept_for_messages(engine)) {
         co_network_close(engine);
     }
     return status;

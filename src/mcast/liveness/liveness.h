@@ -3,7 +3,9 @@
 // Is a peer gone whose host is said to refuse what we send it (ICMP "port unreachable")? One refusal proves nothing: a
 // firewall rejects for a moment, and anybody can write such a message. So the peer is asked, and it is gone only when
 // later datagrams, too, are refused, again and again for a while, without one authenticated word of its own in between.
-// No clock, no socket: times are the caller's, who holds the endpoint. Warm.
+// A kernel says so once a second to another host, and where many ranks there ask about a dead one, each hears its
+// share: refusals far apart, which count when they are many more. No clock, no socket: times are the caller's, who
+// holds the endpoint. Warm.
 #ifndef CASTOFF_MCAST_LIVENESS_LIVENESS_H
 #define CASTOFF_MCAST_LIVENESS_LIVENESS_H
 
@@ -16,12 +18,16 @@
 #define CO_LIVENESS_REFUSED_NS CO_NS_PER_S     // least time from the first to the last of them,
 #define CO_LIVENESS_REFUSALS 4                 // which are so many at least
 #define CO_LIVENESS_PAUSE_NS (3 * CO_NS_PER_S) // without one ends a row; a kernel sends one a second in the end
+#define CO_LIVENESS_ROWS 16                    // without a word of the peer's are as good as one that is long enough,
+#define CO_LIVENESS_FORGET_NS (300 * CO_NS_PER_S) // with no longer pause between two of them
+#define CO_LIVENESS_SELDOM_NS CO_NS_PER_S         // between two questions in such a pause
 
 struct co_liveness {
     uint64_t since_ns; // first refusal of the row, 0: none
     uint64_t last_ns;  // and the last that counted
     uint64_t asked_ns;
     unsigned refusals;
+    unsigned rows; // this one, and those before it
 };
 
 // Something sent lately, which was not the one told of before, is said to have been refused. True: the peer is gone.

@@ -5,7 +5,7 @@
 // Where all ranks run threads they answer by themselves, whatever their program does. Elsewhere a member may be
 // computing and its host is asked, whose kernel answers for it; the member itself now and then, because its host says
 // when its process is gone. Who gives no sign of life for the deadline has gone without a word: a host without power, a
-// cut link. Warm.
+// cut link. The same holds for who is awaited outside of any group, by messages. Warm.
 #include "base/clock.h"
 #include "base/log.h"
 #include "mcast/state/endpoint.h"
@@ -34,21 +34,15 @@ bool co_mcast_is_gone(const struct co_mcast *mcast, int rank)
     return mcast->peers[rank].is_dead;
 }
 
-static void ask_itself(struct co_mcast_group *group, int member)
+// True: a question has left. Where its host is asked, the rank itself is when that was not done for `itself_ns`.
+static bool ask(struct co_mcast *mcast, int rank, uint64_t itself_ns)
 {
-    co_mcast_query_liveness(group->mcast, group->members[member]);
-    peer_of(group, member)->probed_ns = group->mcast->now_ns;
-}
-
-// True: a question has left.
-static bool ask(struct co_mcast_group *group, int member)
-{
-    struct co_mcast *mcast = group->mcast;
-    struct co_peer *peer = peer_of(group, member);
+    struct co_peer *peer = &mcast->peers[rank];
     bool is_by_host = mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS;
-    int asked = is_by_host ? mcast->transport->ops->host_ask(mcast->transport, group->members[member]) : 1;
-    if (!is_by_host || mcast->now_ns - peer->probed_ns > mcast->config.deadline_ns) {
-        ask_itself(group, member);
+    int asked = is_by_host ? mcast->transport->ops->host_ask(mcast->transport, rank) : 1;
+    if (!is_by_host || mcast->now_ns - peer->probed_ns > itself_ns) {
+        co_mcast_query_liveness(mcast, rank);
+        peer->probed_ns = mcast->now_ns;
     }
     if (asked > 0 && peer->unanswered_ns == 0) {
         peer->unanswered_ns = mcast->now_ns;
@@ -73,6 +67,11 @@ static bool owes_answer(struct co_peer *peer)
     return peer->unanswered_ns != 0;
 }
 
+static bool ask_member(struct co_mcast_group *group, int member)
+{
+    return ask(group->mcast, group->members[member], group->mcast->config.deadline_ns);
+}
+
 // The next members in turn. One that owes an answer is asked each time from then on.
 static void ask_some(struct co_mcast_group *group)
 {
@@ -89,7 +88,7 @@ static void ask_some(struct co_mcast_group *group)
             group->suspect_ns = group->mcast->now_ns;
             group->suspect_asked = 0;
         }
-        ask(group, member);
+        ask_member(group, member);
     }
 }
 
@@ -108,14 +107,18 @@ static bool ask_suspect(struct co_mcast_group *group)
         group->suspect_ns = now_ns;
         group->suspect_asked = 0;
     }
-    group->suspect_asked += ask(group, group->suspect - 1);
+    group->suspect_asked += ask_member(group, group->suspect - 1);
     return now_ns - group->suspect_ns > deadline_ns && group->suspect_asked >= ASK_LEAST;
+}
+
+static bool silence_is_proof(const struct co_mcast *mcast)
+{
+    return mcast->config.liveness_proof != CO_LIVENESS_PROOF_NONE && mcast->config.deadline_ns != 0;
 }
 
 static bool is_active(const struct co_mcast_group *group)
 {
-    const struct co_mcast_config *config = &group->mcast->config;
-    return config->liveness_proof != CO_LIVENESS_PROOF_NONE && config->deadline_ns != 0 && group->count > 1;
+    return silence_is_proof(group->mcast) && group->count > 1;
 }
 
 uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group)
@@ -149,4 +152,45 @@ bool co_liveness_deadline_is_over(struct co_mcast_group *group)
                group->members[group->suspect - 1], (unsigned long)((mcast->now_ns - group->suspect_ns) / CO_NS_PER_S));
     }
     return is_gone;
+}
+
+// Who waits looks now and then, and may be elsewhere for long: so much counts of the time since the last look.
+static uint64_t time_looked(const struct co_mcast *mcast, const struct co_peer *peer)
+{
+    uint64_t most_ns = mcast->config.deadline_ns / ASK_AFTER, since_ns = mcast->now_ns - peer->awaited_ns;
+    return since_ns < most_ns ? since_ns : most_ns;
+}
+
+// The peer itself is asked each time: its host says when its process is gone, or its own threads answer.
+static bool await_answer(struct co_mcast *mcast, int rank)
+{
+    struct co_peer *peer = &mcast->peers[rank];
+    hear_hosts(mcast);
+    if (owes_answer(peer)) {
+        peer->silent_ns += time_looked(mcast, peer);
+    } else {
+        peer->silent_ns = peer->awaited_asked = 0;
+    }
+    peer->awaited_ns = mcast->now_ns;
+    peer->awaited_asked += ask(mcast, rank, 0);
+    return peer->silent_ns > mcast->config.deadline_ns && peer->awaited_asked > ASK_LEAST;
+}
+
+bool co_mcast_await_peer(struct co_mcast *mcast, int rank, uint64_t now_ns)
+{
+    struct co_peer *peer = &mcast->peers[rank];
+    mcast->now_ns = now_ns;
+    if (peer->is_dead) {
+        return true;
+    }
+    if (!silence_is_proof(mcast)) {
+        co_mcast_query_liveness(mcast, rank);
+        return false;
+    }
+    bool is_silent = await_answer(mcast, rank);
+    if (is_silent) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_MCAST, "rank %d has given no sign of life for %lu s (CASTOFF_DEADLINE_S)", rank,
+               (unsigned long)(peer->silent_ns / CO_NS_PER_S));
+    }
+    return is_silent;
 }

@@ -47,6 +47,9 @@ struct co_peer {
     uint64_t alive_ns;      // last control message, or answer of its host: a sign of life
     uint64_t unanswered_ns; // first question for a sign of life since the last one, 0: none
     uint64_t probed_ns;     // last question to itself
+    uint64_t awaited_ns;    // last look of who waits for it outside of any group,
+    uint64_t silent_ns;     // and for how long it has owed an answer in such looks,
+    unsigned awaited_asked; // with so many questions
     struct co_liveness liveness;
     bool is_dead;
 };

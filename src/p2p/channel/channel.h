@@ -49,6 +49,8 @@ struct co_channel_ops {
     bool (*next_end)(struct co_channel *channel, struct co_channel_end *end); // false: no more now
     void (*flush)(struct co_channel *channel);            // outside of the lock: what was handed over starts
     void (*forget)(struct co_channel *channel, int peer); // the owners of what is under way with this peer are gone
+    // Somebody waits for this peer: next_end tells when it is seen to be gone. NULL: nothing could be seen.
+    void (*query)(struct co_channel *channel, int peer);
 };
 
 #endif

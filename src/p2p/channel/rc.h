@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CO_RC_MODULE_VERSION 2
+#define CO_RC_MODULE_VERSION 3
 
 // Of a peer, exchanged at the start.
 struct co_rc_address {
@@ -69,6 +69,9 @@ struct co_rc_ops {
     void (*region_release)(struct co_rc *rc, const struct co_rc_key *key);
     // 0: it has begun, an event tells its end. -EAGAIN: not now. Another -errno: the buffer cannot be registered.
     int (*read)(struct co_rc *rc, int peer, void *buffer, size_t bytes, const struct co_rc_key *from, void *owner);
+    // Somebody waits for this peer. Where there is a connection, and the peer is gone, or cannot be reached, it is lost
+    // a while later.
+    void (*query)(struct co_rc *rc, int peer);
     // Ends the connection: nothing is written to a buffer, or read from one, any more, no event of this peer comes.
     void (*cut)(struct co_rc *rc, int peer);
     bool (*is_idle)(const struct co_rc *rc); // no packet and no read is under way

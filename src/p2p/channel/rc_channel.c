@@ -180,6 +180,12 @@ static void peer_forget(struct co_channel *channel, int peer)
     co_rc_transfers_forget(self, peer);
 }
 
+static void peer_query(struct co_channel *channel, int peer)
+{
+    struct co_rc_channel *self = co_rc_channel_of(channel);
+    self->rc->ops->query(self->rc, peer);
+}
+
 static void channel_close(struct co_channel *channel)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
@@ -197,7 +203,8 @@ static const struct co_channel_ops ops = {.send = packet_send,
                                           .transfer = co_rc_transfer_start,
                                           .next_end = transfer_next_end,
                                           .flush = channel_flush,
-                                          .forget = peer_forget};
+                                          .forget = peer_forget,
+                                          .query = peer_query};
 
 size_t co_rc_channel_packet_bytes(size_t eager)
 {

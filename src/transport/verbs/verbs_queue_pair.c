@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define READS_MOST 16 // of one queue pair at a time
-#define RETRIES 7
+#define READS_MOST 16    // of one queue pair at a time
 #define WAITS_FOR_EVER 7 // of a peer that has no receive
 #define WAIT_LEAST 12    // 0.64 ms, before it is asked again
 
@@ -87,9 +86,9 @@ int co_verbs_datagrams_start(struct ibv_qp *queue_pair)
     return error != 0 ? -error : -ibv_modify_qp(queue_pair, &state, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-int co_verbs_connection_init(struct ibv_qp *queue_pair, uint8_t port)
+int co_verbs_connection_init(struct ibv_qp *queue_pair, uint8_t port, unsigned access)
 {
-    struct ibv_qp_attr state = {.qp_state = IBV_QPS_INIT, .port_num = port, .qp_access_flags = IBV_ACCESS_REMOTE_READ};
+    struct ibv_qp_attr state = {.qp_state = IBV_QPS_INIT, .port_num = port, .qp_access_flags = access};
     return -ibv_modify_qp(queue_pair, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
@@ -107,7 +106,7 @@ int co_verbs_connection_start(struct ibv_qp *queue_pair, const struct co_verbs_c
                                   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                  .timeout = connection->timeout,
-                                 .retry_cnt = RETRIES,
+                                 .retry_cnt = connection->retries,
                                  .rnr_retry = WAITS_FOR_EVER,
                                  .sq_psn = connection->number,
                                  .max_rd_atomic = connection->reads};

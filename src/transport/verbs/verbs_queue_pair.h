@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 
+#define CO_VERBS_RETRIES_MOST 7                 // which Soft-RoCE takes for no end of them
 #define CO_VERBS_NUMBER_MASK UINT32_C(0xffffff) // of queue pairs and packets: they have 24 bits
 
 // NULL: there is none of that name, or it cannot be opened.
@@ -34,11 +35,13 @@ struct co_verbs_connection {
     uint32_t peer, peer_number; // its queue pair, and the number of the first packet that it sends
     uint32_t number;            // of our first packet
     uint8_t reads;              // at a time, both ways
-    uint8_t timeout;            // 4.096 us times 2 to that: what is not answered by then is sent again, seven times
+    uint8_t timeout;            // 4.096 us times 2 to that: what is not answered by then is sent again,
+    uint8_t retries;            // so many times, at most CO_VERBS_RETRIES_MOST
 };
 
-// A reliable queue pair, which the peer may read memory through, to INIT, and from there to RTS. 0 or -errno.
-int co_verbs_connection_init(struct ibv_qp *queue_pair, uint8_t port);
+// A reliable queue pair, through which the peer may do so much (IBV_ACCESS_REMOTE_...), to INIT, and from there to RTS.
+// 0 or -errno.
+int co_verbs_connection_init(struct ibv_qp *queue_pair, uint8_t port, unsigned access);
 int co_verbs_connection_start(struct ibv_qp *queue_pair, const struct co_verbs_connection *connection);
 
 #endif

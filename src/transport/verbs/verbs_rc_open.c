@@ -51,7 +51,7 @@ static int open_queue_pair(struct co_verbs *verbs, struct co_verbs_rc *rc)
         return errno != 0 ? -errno : -EIO;
     }
     rc->first_number = (uint32_t)(co_clock_now_ns() >> 6) & CO_VERBS_NUMBER_MASK;
-    return co_verbs_connection_init(rc->queue_pair, verbs->port);
+    return co_verbs_connection_init(rc->queue_pair, verbs->port, IBV_ACCESS_REMOTE_READ);
 }
 
 static uint8_t mtu_of(const struct co_verbs *verbs)
@@ -142,7 +142,8 @@ static int connect_to(struct co_verbs *verbs, struct co_verbs_rc *rc, const stru
                                              .peer_number = peer->rc[theirs].first_number,
                                              .number = rc->first_number,
                                              .reads = least(verbs->reads.at_once, peer->reads),
-                                             .timeout = TIMEOUT};
+                                             .timeout = TIMEOUT,
+                                             .retries = CO_VERBS_RETRIES_MOST};
     return co_verbs_connection_start(rc->queue_pair, &connection);
 }
 

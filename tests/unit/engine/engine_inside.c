@@ -83,6 +83,11 @@ void inside_lose_rank(struct co_engine *engine, int local_rank)
     co_store_relaxed(&engine->has_lost_one, true);
 }
 
+void inside_add_event(struct co_engine *engine)
+{
+    co_add_relaxed(&engine->events, 1);
+}
+
 unsigned inside_long_ones(const struct co_engine *engine)
 {
     return co_load_relaxed(&engine->long_ones);

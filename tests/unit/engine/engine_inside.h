@@ -31,6 +31,8 @@ void inside_unlock(struct co_engine *engine);
 void inside_break_network(struct co_engine *engine, int error);
 void inside_lose_rank(struct co_engine *engine, int local_rank);
 
+void inside_add_event(struct co_engine *engine); // something has moved
+
 unsigned inside_long_ones(const struct co_engine *engine); // operations that workers alone move
 void inside_add_long_ones(struct co_engine *engine, int number);
 void inside_set_stall(struct co_engine *engine, uint64_t stall_ns); // after which the watchdog speaks

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine_inside.h"
 #include "engine_job.h"
@@ -133,6 +134,40 @@ static void native_moves_meanwhile(void **state)
         engine_job_run(2, (const int[]){0, 0}, late_until_native_moved);
         atomic_store(&native_calls, 0);
         engine_job_run(2, (const int[]){0, 1}, late_until_native_moved);
+    }
+}
+
+static uint64_t event_every_ns; // 0: each turn
+
+// Looks for who is gone are due every tenth of a second, whatever happens meanwhile.
+static void look_three_times(struct job_rank *rank)
+{
+    struct co_wait wait = {.call = "test"};
+    uint64_t due_ns = 0, event_ns = co_clock_now_ns();
+    job_require(rank->open_status == 0, rank->why);
+    for (int looks = 0; looks < 3;) {
+        uint64_t now_ns = co_clock_now_ns();
+        if (now_ns - event_ns >= event_every_ns) {
+            inside_add_event(rank->engine);
+            event_ns = now_ns;
+        }
+        co_engine_wait_turn(rank->engine, &wait);
+        if (wait.look_ns != due_ns) {
+            job_require(due_ns <= co_clock_now_ns(), "a look was put off");
+            due_ns = wait.look_ns;
+            looks++;
+        }
+    }
+}
+
+static void what_happens_puts_no_look_off(void **state)
+{
+    (void)state;
+    static const uint64_t every_ns[] = {0, 20 * CO_NS_PER_MS};
+    for (size_t i = 0; i < sizeof every_ns / sizeof *every_ns; i++) {
+        event_every_ns = every_ns[i];
+        engine_job_run(2, (const int[]){0, 0}, look_three_times);
+        engine_job_run(2, (const int[]){0, 1}, look_three_times);
     }
 }
 
@@ -311,7 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stall_is_told_once),         cmocka_unit_test(native_moves_meanwhile),
         cmocka_unit_test(crowded_waits_learn_to_spin),  cmocka_unit_test(proxies_wake_who_waits_for_them),
-        cmocka_unit_test(proxies_take_so_many_members),
+        cmocka_unit_test(proxies_take_so_many_members), cmocka_unit_test(what_happens_puts_no_look_off),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

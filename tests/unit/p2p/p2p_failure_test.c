@@ -246,6 +246,14 @@ static void native_fails(void **state)
     p2p_world_close(&world);
 }
 
+// The first one; -1: none.
+static int awaited_next(struct co_p2p *p2p, int last)
+{
+    int peer = -1, count = co_p2p_awaited(p2p, last, &peer, 1);
+    assert_int_equal(count > 0, peer >= 0);
+    return peer;
+}
+
 // Of those on other hosts, each that something waits for, in turn; the others are left in peace.
 static void awaited_ones_are_named_in_turn(void **state)
 {
@@ -258,22 +266,28 @@ static void awaited_ones_are_named_in_turn(void **state)
                                         .matcher = {64, 64, 16}};
     p2p_world_open(&world, &options);
     struct co_p2p *self = world.ranks[0];
-    assert_int_equal(co_p2p_awaited(self, 0), -1);
+    assert_int_equal(awaited_next(self, 0), -1);
     struct co_p2p_receive any = receive_at(0, 100), posted = receive_at(0, 100);
     co_p2p_receive(&any, CO_P2P_ANY, 5);
-    assert_int_equal(co_p2p_awaited(self, 0), -1);
+    assert_int_equal(awaited_next(self, 0), -1);
     co_p2p_receive(&posted, 2, 5);
     struct co_p2p_send rts = send_of(0, 3, 1, LARGE);
     co_p2p_send(&rts);
-    assert_int_equal(co_p2p_awaited(self, 0), 2);
-    assert_int_equal(co_p2p_awaited(self, 2), 3);
-    assert_int_equal(co_p2p_awaited(self, 3), 2);
+    assert_int_equal(awaited_next(self, 0), 2);
+    assert_int_equal(awaited_next(self, 2), 3);
+    assert_int_equal(awaited_next(self, 3), 2);
+    int peers[4] = {0};
+    assert_int_equal(co_p2p_awaited(self, 2, peers, 4), 2);
+    assert_int_equal(peers[0], 3);
+    assert_int_equal(peers[1], 2);
+    assert_int_equal(peers[2], 0);
+    assert_int_equal(co_p2p_awaited(self, 0, peers, 0), 2);
     assert_false(co_p2p_source_has_ended(world.contexts[0], 1)); // somebody probes for it
-    assert_int_equal(co_p2p_awaited(self, 0), 1);
-    assert_int_equal(co_p2p_awaited(self, 0), 2); // and does no longer
+    assert_int_equal(awaited_next(self, 0), 1);
+    assert_int_equal(awaited_next(self, 0), 2); // and does no longer
     co_p2p_lose(self, 2);
     check_lost(&posted);
-    assert_int_equal(co_p2p_awaited(self, 0), 3);
+    assert_int_equal(awaited_next(self, 0), 3);
     assert_true(co_p2p_cancel(&any));
     p2p_world_close(&world);
     assert_int_equal(rts.result, -ECANCELED);

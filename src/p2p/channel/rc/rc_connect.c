@@ -15,8 +15,10 @@
 #define REQUEST_MOST_NS CO_NS_PER_S   // that: the peer computes
 #define KEY UINT32_C(0x1ca57001)      // of connection requests (Q_Key); the job's tag tells jobs apart
 
-// What is not answered in 0.54 s is sent again, seven times: a cable that is pulled for two seconds loses no messages.
+// What is not answered in 0.54 s is sent again, six times: a cable that is pulled for two seconds loses no messages.
+// With a seventh time Soft-RoCE would repeat it for ever, and nobody would learn that the peer is gone.
 #define TIMEOUT 17
+#define RETRIES (CO_VERBS_RETRIES_MOST - 1)
 
 static int receive_into(struct co_rc_all *all, unsigned slot)
 {
@@ -109,12 +111,14 @@ static int queue_pair_make(struct co_rc_all *all, int peer)
         .recv_cq = all->done,
         .srq = all->places,
         .qp_type = IBV_QPT_RC,
-        .cap = {.max_send_wr = all->config.packets + CO_RC_READS * CO_RC_READ_PARTS, .max_send_sge = 1}};
+        .cap = {.max_send_wr = all->config.packets + CO_RC_READS * CO_RC_READ_PARTS + 1, .max_send_sge = 1}};
     connection->queue_pair = ibv_create_qp(all->domain, &init);
     if (connection->queue_pair == NULL) {
         return errno != 0 ? errno : EIO;
     }
-    int error = -co_verbs_connection_init(connection->queue_pair, all->config.port);
+    // No memory is open to writes: those of queries have no bytes.
+    int error = -co_verbs_connection_init(connection->queue_pair, all->config.port,
+                                          IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
     connection->first_number = (uint32_t)co_clock_now_ns() & CO_VERBS_NUMBER_MASK;
     connection->pause_ns = REQUEST_NS;
     if (error == 0 && co_hash_map_put(&all->by_queue_pair, connection->queue_pair->qp_num, connection) != 0) {
@@ -175,7 +179,8 @@ static int connection_connect(struct co_rc_all *all, struct co_rc_connection *co
                                        .peer_number = request->first_number,
                                        .number = connection->first_number,
                                        .reads = request->reads < all->reads_most ? request->reads : all->reads_most,
-                                       .timeout = TIMEOUT};
+                                       .timeout = TIMEOUT,
+                                       .retries = RETRIES};
     return co_verbs_connection_start(connection->queue_pair, &ends);
 }
 
@@ -272,6 +277,8 @@ void co_rc_drop(struct co_rc_all *all, int peer)
             connection->packets--;
         }
     }
+    all->queries -= connection->is_queried;
+    connection->is_queried = false;
     connection->parts = 0;
     connection->state = CO_RC_BROKEN;
 }

@@ -44,7 +44,8 @@ static int queues_open(struct co_rc_all *all)
 {
     unsigned packets = all->config.packets;
     struct ibv_srq_init_attr init = {.attr = {.max_wr = packets, .max_sge = 1}};
-    all->done = ibv_create_cq(all->context, (int)(2 * packets + CO_RC_READS * CO_RC_READ_PARTS), NULL, NULL, 0);
+    all->done =
+        ibv_create_cq(all->context, (int)(2 * packets + CO_RC_READS * CO_RC_READ_PARTS + CO_RC_QUERIES), NULL, NULL, 0);
     all->places = all->done == NULL ? NULL : ibv_create_srq(all->domain, &init);
     if (all->places == NULL) {
         return errno != 0 ? -errno : -EIO;
@@ -183,6 +184,7 @@ static const struct co_rc_ops ops = {.set_peer = rc_set_peer,
                                      .region_export = co_rc_region_export,
                                      .region_release = co_rc_region_release,
                                      .read = co_rc_read,
+                                     .query = co_rc_query,
                                      .cut = rc_cut,
                                      .is_idle = rc_is_idle,
                                      .let_go = rc_let_go,

@@ -98,6 +98,44 @@ static bool packet_came(struct co_rc_all *all, const struct ibv_wc *done, struct
     return true;
 }
 
+// A write of no bytes, which the peer's device answers by itself, whatever its process does, and which nobody notices
+// there. What is under way already tells the same, and may have to wait for a place at the peer: nothing goes behind
+// it.
+void co_rc_query(struct co_rc *rc, int peer)
+{
+    struct co_rc_all *all = co_rc_of(rc);
+    struct co_rc_connection *connection = &all->peers[peer];
+    if (connection->state != CO_RC_READY || connection->is_queried || connection->packets > 0 ||
+        connection->parts > 0 || all->queries >= CO_RC_QUERIES) {
+        return;
+    }
+    struct ibv_send_wr request = {.wr_id = co_rc_id(CO_RC_WORK_QUERY, 0, (unsigned)peer),
+                                  .opcode = IBV_WR_RDMA_WRITE,
+                                  .send_flags = IBV_SEND_SIGNALED},
+                       *bad;
+    int error = ibv_post_send(connection->queue_pair, &request, &bad);
+    if (error != 0) {
+        co_rc_abort(all, peer, strerror(error));
+        return;
+    }
+    connection->is_queried = true;
+    all->queries++;
+}
+
+static void query_answered(struct co_rc_all *all, const struct ibv_wc *done)
+{
+    int peer = (int)co_rc_place_of(done->wr_id);
+    struct co_rc_connection *connection = &all->peers[peer];
+    if (!connection->is_queried) {
+        return; // of a connection that was given up
+    }
+    connection->is_queried = false;
+    all->queries--;
+    if (done->status != IBV_WC_SUCCESS) {
+        co_rc_abort(all, peer, ibv_wc_status_str(done->status));
+    }
+}
+
 static void read_part_came(struct co_rc_all *all, const struct ibv_wc *done)
 {
     int lost = co_rc_read_part_done(all, done);
@@ -120,6 +158,9 @@ static bool completion_take(struct co_rc_all *all, const struct ibv_wc *done, st
         break;
     case CO_RC_WORK_READ:
         read_part_came(all, done);
+        break;
+    case CO_RC_WORK_QUERY:
+        query_answered(all, done);
         break;
     }
     return false;

@@ -17,6 +17,7 @@
 #define CO_RC_READS 32         // under way
 #define CO_RC_READ_PARTS 4     // of one read at a time
 #define CO_RC_REGIONS 64       // exported or being read into
+#define CO_RC_QUERIES 16       // whether a peer is there, under way
 #define CO_RC_BATCH 16         // completions at once
 #define CO_RC_PART ((size_t)1 << 20)
 
@@ -44,6 +45,7 @@ struct co_rc_connection {
     unsigned packets, parts; // under way
     bool is_wanted;          // somebody has tried to send
     bool is_told;            // that it is lost
+    bool is_queried;         // whether it is there
 };
 
 // A packet to send, known by its place.
@@ -85,6 +87,7 @@ struct co_rc_all {
     unsigned free_packet_count, waiting; // waiting: peers that are asked to connect
     struct co_rc_reading reads[CO_RC_READS];
     unsigned reads_out; // not told yet
+    unsigned queries;   // under way
     struct ibv_mr *exported[CO_RC_REGIONS];
     struct ibv_qp *connect_qp;
     struct ibv_cq *connect_done;
@@ -127,6 +130,7 @@ void co_rc_drop(struct co_rc_all *all, int peer); // queue pair, packets and rea
 bool co_rc_send(struct co_rc *rc, int peer, const void *head, size_t head_bytes, const void *first, size_t first_bytes,
                 const void *second, size_t second_bytes);
 int co_rc_poll(struct co_rc *rc, struct co_rc_event *events, int most);
+void co_rc_query(struct co_rc *rc, int peer);
 int co_rc_packet_post(struct co_rc_all *all, unsigned number); // gives a place back to the receive queue
 
 // rc_read.c
@@ -141,7 +145,7 @@ int co_rc_reads_ended(struct co_rc_all *all, struct co_rc_event *events, int mos
 
 // What a work request is known by: its kind, the attempt, the place.
 #define CO_RC_ATTEMPTS UINT32_C(0x3fffffff)
-enum co_rc_work { CO_RC_WORK_PACKET_IN, CO_RC_WORK_PACKET_OUT, CO_RC_WORK_READ };
+enum co_rc_work { CO_RC_WORK_PACKET_IN, CO_RC_WORK_PACKET_OUT, CO_RC_WORK_READ, CO_RC_WORK_QUERY };
 
 static inline uint64_t co_rc_id(enum co_rc_work kind, uint32_t attempt, unsigned place)
 {

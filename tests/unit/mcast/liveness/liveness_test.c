@@ -67,7 +67,25 @@ static void few_are_nothing_however_far_apart(void **state)
     assert_false(co_liveness_refused(&liveness, 5 * MS));
     assert_false(co_liveness_refused(&liveness, 1500 * MS));
     assert_int_equal(
-        gone_ns(&liveness, 1500 * MS + CO_LIVENESS_PAUSE_NS + 1, CO_LIVENESS_PAUSE_NS + 1, 100 * CO_NS_PER_S), 0);
+        gone_ns(&liveness, 1500 * MS + CO_LIVENESS_PAUSE_NS + 1, CO_LIVENESS_PAUSE_NS + 1, 40 * CO_NS_PER_S), 0);
+    // Nor are they in hours.
+    liveness = (struct co_liveness){0};
+    assert_int_equal(gone_ns(&liveness, 5 * MS, CO_LIVENESS_FORGET_NS + 1, 100 * CO_LIVENESS_FORGET_NS), 0);
+}
+
+// A host says it once a second, to each of 64 ranks that ask from another one in turn: none hears it twice in a minute.
+static void many_far_apart_are_the_end(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    for (uint64_t every = CO_LIVENESS_PAUSE_NS + 1; every < CO_LIVENESS_FORGET_NS; every += 10 * CO_NS_PER_S) {
+        assert_int_equal(gone_ns(&liveness, 5 * MS, every, 32 * every), 5 * MS + (CO_LIVENESS_ROWS - 1) * every);
+        co_liveness_heard(&liveness);
+    }
+    // But for a word in between.
+    assert_int_equal(gone_ns(&liveness, 5 * MS, 64 * CO_NS_PER_S, 5 * MS + 14 * 64 * CO_NS_PER_S), 0);
+    co_liveness_heard(&liveness);
+    assert_false(co_liveness_refused(&liveness, 5 * MS + 15 * 64 * CO_NS_PER_S));
 }
 
 static void a_word_ends_a_row(void **state)
@@ -96,7 +114,14 @@ static void who_is_in_doubt_is_asked(void **state)
     }
     assert_int_equal(questions, 10);
     assert_true(co_liveness_is_doubtful(&liveness));
-    assert_false(co_liveness_is_to_be_asked(&liveness, 6 * MS + CO_LIVENESS_PAUSE_NS)); // nothing came of it
+    questions = 0;
+    for (uint64_t now = 6 * MS + CO_LIVENESS_PAUSE_NS; now < 6 * MS + CO_LIVENESS_PAUSE_NS + 10 * CO_NS_PER_S;
+         now += MS) {
+        questions += co_liveness_is_to_be_asked(&liveness, now);
+    }
+    assert_int_equal(questions, 10); // it is not forgotten
+    assert_true(co_liveness_is_doubtful(&liveness));
+    assert_false(co_liveness_is_to_be_asked(&liveness, 6 * MS + CO_LIVENESS_FORGET_NS)); // nothing came of it
     assert_false(co_liveness_is_doubtful(&liveness));
 }
 
@@ -108,6 +133,7 @@ int main(void)
         cmocka_unit_test(a_second_of_refusals_is_the_end),
         cmocka_unit_test(two_moments_are_no_second),
         cmocka_unit_test(few_are_nothing_however_far_apart),
+        cmocka_unit_test(many_far_apart_are_the_end),
         cmocka_unit_test(a_word_ends_a_row),
         cmocka_unit_test(who_is_in_doubt_is_asked),
     };

@@ -261,8 +261,17 @@ static void close_rc(struct co_rc *rc)
     (void)rc;
 }
 
+static void query(struct co_rc *rc, int peer)
+{
+    struct rank *self = rank_of(rc);
+    fake_rc_net.queries++;
+    if (fake_rc_net.is_dead[peer]) {
+        fake_rc_break(self->number, peer);
+    }
+}
+
 static const struct co_rc_ops ops = {set_peer,  send_packet, poll_rc, give_back, export_region, release_region,
-                                     read_peer, cut,         is_idle, let_go,    close_rc};
+                                     read_peer, query,       cut,     is_idle,   let_go,        close_rc};
 
 void fake_rc_open(int size)
 {

@@ -17,7 +17,8 @@ struct fake_rc_net {
     unsigned refuses_export[FAKE_RC], refuses_reading[FAKE_RC]; // so many times, as if no more could be locked
     unsigned polls_to_connect;                                  // of a pair, since the first attempt
     bool holds_reads[FAKE_RC];                                  // they begin and do not end
-    unsigned reads, exported, packets;                          // so far
+    unsigned reads, exported, packets, queries;                 // so far
+    bool is_dead[FAKE_RC];                                      // who asks about it finds its connection broken
     bool (*has_room)(void);                                     // NULL: always
 };
 

@@ -232,6 +232,32 @@ static void a_packet_of_no_kind(void **state)
     check_large_arrives(100000);
 }
 
+// It has ended without a word: by its connection alone somebody who asks finds out.
+static void who_waits_asks_the_connection(void **state)
+{
+    (void)state;
+    struct co_p2p_receive lost = receive_at(0, LARGE), other = receive_at(0, LARGE);
+    const int both[] = {1, 2};
+    co_p2p_receive(&lost, 1, 7);
+    co_p2p_receive(&other, 2, 7);
+    co_p2p_query(world.ranks[0], both, 2);
+    p2p_world_settle(&world);
+    assert_int_equal(fake_rc_net.queries, 2);
+    assert_false(co_p2p_receive_is_done(&lost));
+    fake_rc_net.is_dead[1] = true;
+    p2p_world_settle(&world);
+    assert_false(co_p2p_receive_is_done(&lost)); // nobody has asked
+    co_p2p_query(world.ranks[0], both, 2);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_receive_is_done(&lost));
+    assert_int_equal(lost.result, -ECONNRESET);
+    assert_false(co_p2p_receive_is_done(&other));
+    unsigned queries = fake_rc_net.queries;
+    co_p2p_query(world.ranks[0], both, 2); // of the dead one no more
+    assert_int_equal(fake_rc_net.queries, queries + 1);
+    assert_true(co_p2p_cancel(&other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +268,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(both_sides_learn_of_a_lost_connection, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(a_device_that_is_taken_away_is_given_back_and_ends_everything, open_hosts,
                                         close_hosts),
+        cmocka_unit_test_setup_teardown(who_waits_asks_the_connection, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(nothing_is_written_for_who_was_given_up, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(payloads_that_are_not_what_was_expected, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(packets_that_are_not_as_long_as_they_say, open_hosts, close_hosts),
