@@ -40,9 +40,9 @@ struct co_proxied_config {
 };
 
 // Collective over the world, once, when settings are loaded and agreed and the log is open. Starts a proxy on each
-// node; whether a job is to have any is the caller's to decide. 0: on all ranks. Negative: on none (but for -ENOMEM,
-// which is this rank's alone: what others have with it ends with an error), and `why` has one sentence with the reason
-// and the cure; -ENOTSUP: CASTOFF_PROXY=no.
+// node; whether a job is to have any is the caller's to decide. 0: on all ranks. Negative: on none (but for -ENOMEM
+// behind a world that all have opened, which is this rank's alone: what others have with it ends with an error), and
+// `why` has one sentence with the reason and the cure; -ENOTSUP: CASTOFF_PROXY=no.
 int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_config *config,
                     char why[CO_PROXIED_WHY_BYTES]);
 // Local. Calls have ended and plans are freed; teams that are open are closed. The proxy goes on until the other nodes
