@@ -131,6 +131,11 @@ void co_segment_rank_wakes(struct co_segment_rank *rank)
     co_store_relaxed(&rank->memory->rank_sleeps, 0); // relaxed: a ring too many does no harm
 }
 
+uint64_t co_segment_moved(const struct co_segment_rank *rank)
+{
+    return co_load_relaxed(&rank->memory->moved); // relaxed: a hint
+}
+
 // What a rank may write over at any moment, as it was at one: the compiler, which may see what the caller does with the
 // copy, shall not read the original again in its place.
 static void copy_once(uint8_t *into, const uint8_t *from, size_t bytes)

@@ -175,18 +175,40 @@ static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uin
     }
 }
 
+// A proxy may be at one transfer for longer than that.
+static bool proxies_have_moved(const struct co_engine *engine, struct co_wait *wait)
+{
+    uint64_t moved = co_engine_proxies_moved(engine);
+    bool have_moved = moved != wait->seen_proxies;
+    wait->seen_proxies = moved;
+    return have_moved;
+}
+
+static void look_for_stall(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
+{
+    if (wait->last_advance_ns == 0) { // it begins
+        wait->last_advance_ns = now_ns;
+        (void)proxies_have_moved(engine, wait);
+    }
+    if (engine->stall_ns == 0 || wait->has_told || now_ns - wait->last_advance_ns <= engine->stall_ns) {
+        return;
+    }
+    if (proxies_have_moved(engine, wait)) {
+        wait->last_advance_ns = now_ns;
+    } else {
+        wait->has_told = true;
+        tell_stall(engine, wait, now_ns);
+    }
+}
+
 static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
 {
-    wait->last_advance_ns = wait->last_advance_ns == 0 ? now_ns : wait->last_advance_ns;
     if (now_ns >= wait->look_ns) {
         wait->look_ns = now_ns + DEAD_PEER_NS;
         co_peer_failure_poll(engine);
         co_engine_proxies_look(engine, now_ns);
     }
-    if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_advance_ns > engine->stall_ns) {
-        wait->has_told = true;
-        tell_stall(engine, wait, now_ns);
-    }
+    look_for_stall(engine, wait, now_ns);
 }
 
 // True when something has moved since the last turn, whoever moved it.
