@@ -37,6 +37,11 @@ $(BUILD)/bench/p2p: $(P2P_OBJ) $(BUILD)/obj/bench/coll_data.o
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -o $@ $^
 
+$(BUILD)/bench/alltoall: $(BUILD)/obj/bench/alltoall.o $(BUILD)/obj/bench/coll_place.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -o $@ $^
+
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -67,7 +72,7 @@ $(BUILD)/bench/micro/hop_speed: $(BUILD)/obj/bench/micro/hop_speed.o $(BUILD)/ob
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
-$(patsubst %,$(BUILD)/bench/micro/%,carrier_speed proxy_speed): $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/liboffload.a $(BUILD)/libcore.a
+$(patsubst %,$(BUILD)/bench/micro/%,carrier_speed proxy_speed proxy_records): $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm

@@ -32,7 +32,7 @@ $(OFFLOAD_EXAMPLES): $(BUILD)/examples/%: examples/%.c $(BUILD)/libcastoff-offlo
 	$(Q)$(MPICC) -std=gnu17 $(CFLAGS) $(WARN) -Isrc/offload/api -o $@ $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..'
 
 # There a proxy is started.
-$(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies) proxied proxied_ends proxied_arguments): | $(BUILD)/castoff
+$(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies ready) proxied proxied_ends proxied_arguments proxied_breaks proxied_crowds): | $(BUILD)/castoff
 
 # Their objects: mk/tests.mk. What they share stands in libshared.a, and calls liboffload.a.
 OFFLOAD_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/offload/*_test.c tests/unit/offload/*/*_test.c)))
@@ -44,5 +44,7 @@ $(OFFLOAD_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/liboffload.a $(BUILD)/
 # There the kernel's sockets take and give few bytes at a time, and memory is refused.
 $(patsubst %,$(BUILD)/tests/unit/%_test,tcp_carrier tcp_carrier_lost tcp_carrier_hostile tcp_carrier_link tcp_proxies): private LDFLAGS_SAN += \
   -Wl,--wrap=send,--wrap=recv,--wrap=sendmsg,--wrap=malloc
+
+$(BUILD)/tests/unit/offload_ready_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
 
 -include $(OFFLOAD_OBJ:.o=.d)

@@ -3,7 +3,8 @@
 #
 # check_labels.pl FILE...: each use of acquire or release order in src has a label beside it, in a comment on its line, on
 # the six lines before it or on the next, and a label that one side of a module names, the other one names, too ("release R1" and
-# "acquire R1"; "acq_rel R1" is both). A module is a folder of src. Called by scripts/check_style.sh.
+# "acquire R1"; "acq_rel R1" is both). A module is a folder of src. S and a digit is no label: comments name papers so.
+# Called by scripts/check_style.sh.
 use strict;
 use warnings;
 
@@ -32,6 +33,10 @@ for my $name (@ARGV) {
     while ($all =~ /\b(acq_rel|[Aa]cquire|[Rr]elease)s? ($labels)/g) {
         my ($side, $named) = (lc $1, $2);
         for my $one ($named =~ /$label/g) {
+            if ($one =~ /^S[0-9]$/) {
+                print "$name: the label $one is the name of a paper (docs/design.md)\n";
+                $failed = 1;
+            }
             $sides{$module}{$one}{acquire} //= $name if $side ne 'release';
             $sides{$module}{$one}{release} //= $name if $side ne 'acquire';
         }

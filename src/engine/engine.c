@@ -132,6 +132,7 @@ int co_engine_open(struct co_engine *engine, const struct co_bootstrap *bootstra
 void co_engine_lend_proxies(struct co_engine *engine, struct co_proxies *proxies)
 {
     engine->proxies = proxies;
+    proxies->is_crowded = &engine->has_more_to_move;
 }
 
 int co_engine_last_word(const struct co_engine *engine)

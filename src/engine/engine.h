@@ -68,8 +68,12 @@ struct co_proxies {
     void (*sleeps)(void *arg);                // a thread is about to wait for that; then it looks once more
     void (*wakes)(void *arg);                 // it waits no longer
     void (*look)(void *arg, uint64_t now_ns); // whether they are there; now and then, while something is under way
+    bool (*move)(void *arg);                  // calls that wait for room at a proxy; whether some still do
+    uint64_t (*moved)(void *arg);             // grows while bytes of calls under way come or leave
     void *arg;
     _Atomic unsigned under_way; // calls, counted by that layer
+    // Of the engine, from the lending on. True: calls wait for room at a proxy, so whoever moves the engine moves them.
+    _Atomic bool *is_crowded;
 };
 // Before there is a communicator; they stay where they are until the engine is closed.
 void co_engine_lend_proxies(struct co_engine *engine, struct co_proxies *proxies);
@@ -207,7 +211,7 @@ struct co_wait {
     unsigned turns, all_turns; // since the last event, since the start
     unsigned message_spins;    // turns that it begins with, which look at messages alone
     uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved,
-        seen_messages;
+        seen_messages, seen_proxies;
     bool has_told, has_slept; // of this stall; since the last event
     bool is_call; // blocking, and a collective's: worth looking for datagrams longer than for a request, whose program
                   // or its neighbours may be computing

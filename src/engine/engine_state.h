@@ -57,7 +57,7 @@ struct co_engine {
     _Atomic bool shares_messages;          // the first worker moves them while the program computes
     struct co_channel *native_channel;     // `p2p` closes it; NULL: none
     struct co_channel *rc_channel;         // instead of it, over verbs; likewise
-    _Atomic bool must_let_go;              // it has yet to give back a device that is taken away
+    _Atomic bool has_more_to_move;         // messages have yet to give back a device, or calls wait for room at a proxy
     _Atomic unsigned message_spins;        // turns of a wait for a message before anything else is moved
     _Atomic unsigned message_waits;        // where ranks outnumber cores
     int message_policy;                    // CO_AUTO, CO_YES, CO_NO

@@ -244,5 +244,5 @@ bool co_local_has_ended(int socket)
 
 int co_local_end(int socket)
 {
-    return shutdown(socket, SHUT_RDWR) == 0 ? 0 : -errno;
+    return shutdown(socket, SHUT_WR) == 0 ? 0 : -errno;
 }

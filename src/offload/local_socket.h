@@ -43,7 +43,7 @@ int co_local_await(int socket, uint64_t most_ns);
 int co_local_await_until(int socket, uint64_t until_ns);
 // Whether the other end is closed; rings that have come before stay.
 bool co_local_has_ended(int socket);
-// The other end hears the end of it; the descriptor stays.
+// The other end hears the end of it, and what that one does then is heard here: the descriptor stays, for reading.
 int co_local_end(int socket);
 // All of `count` bytes, before until_ns. 0; -ETIMEDOUT; -EPIPE: the other end is closed; -errno. They wait.
 int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns);

@@ -112,6 +112,9 @@ void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const stru
     if (command_has_group(command->kind)) {
         co_little_endian_put(out + 8, command->group, 8);
     }
+    if (command->kind == CO_OFFLOAD_COMMAND_TEAM_OPEN) {
+        co_little_endian_put(out + 8, command->begun, 8);
+    }
     if (item_bytes(command->kind) > 0) {
         co_little_endian_put(out + 16, command->operations, 4);
         co_little_endian_put(out + 24, command->definition, 8);
@@ -137,7 +140,8 @@ static bool command_is_good(const struct co_offload_command *command)
         return command->operations <= CO_OFFLOAD_OPERATIONS_MAX;
     case CO_OFFLOAD_COMMAND_TEAM_OPEN:
     case CO_OFFLOAD_COMMAND_ALLTOALLV:
-        return command->operations > 0 && command->operations <= CO_OFFLOAD_MEMBERS_MAX;
+        return command->begun <= CO_OFFLOAD_BEGUN_MAX && command->operations > 0 &&
+               command->operations <= CO_OFFLOAD_MEMBERS_MAX;
     case CO_OFFLOAD_COMMAND_ALLTOALL:
         return command->bytes <= CO_OFFLOAD_BYTES_MAX;
     default:
@@ -152,16 +156,18 @@ int co_offload_command_decode(struct co_offload_command *out, const uint8_t byte
     uint32_t kind = (uint32_t)co_little_endian_get(bytes, 4);
     bool is_good = true;
 
-    *out = (struct co_offload_command){.kind = kind,
-                                       .ticket = (uint32_t)co_little_endian_get(bytes + 4, 4),
-                                       .group = co_little_endian_get(bytes + 8, 8),
-                                       .operations = (uint32_t)co_little_endian_get(bytes + 16, 4),
-                                       .has_own = co_little_endian_get(bytes + 20, 4) == 1,
-                                       .definition = co_little_endian_get(bytes + 24, 8),
-                                       .team = co_little_endian_get(bytes + 32, 8),
-                                       .send = co_little_endian_get(bytes + 40, 8),
-                                       .receive = co_little_endian_get(bytes + 48, 8),
-                                       .bytes = co_little_endian_get(bytes + 56, 8)};
+    *out = (struct co_offload_command){
+        .kind = kind,
+        .ticket = (uint32_t)co_little_endian_get(bytes + 4, 4),
+        .group = co_little_endian_get(bytes + 8, 8),
+        .begun = kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? co_little_endian_get(bytes + 8, 8) : 0,
+        .operations = (uint32_t)co_little_endian_get(bytes + 16, 4),
+        .has_own = co_little_endian_get(bytes + 20, 4) == 1,
+        .definition = co_little_endian_get(bytes + 24, 8),
+        .team = co_little_endian_get(bytes + 32, 8),
+        .send = co_little_endian_get(bytes + 40, 8),
+        .receive = co_little_endian_get(bytes + 48, 8),
+        .bytes = co_little_endian_get(bytes + 56, 8)};
     if (command_has_operation(kind)) {
         uint32_t wanted = kind == CO_OFFLOAD_COMMAND_SEND ? CO_OFFLOAD_OPERATION_SEND : CO_OFFLOAD_OPERATION_RECEIVE;
         is_good = co_offload_operation_decode(&out->operation, bytes + OPERATION_AT, ranks) == 0 &&

@@ -16,12 +16,17 @@
 #define CO_OFFLOAD_COMPLETION_BYTES 64
 #define CO_OFFLOAD_OPERATION_BYTES 40
 #define CO_OFFLOAD_OPERATIONS_MAX 65536 // of a group
-// Of all groups that a proxy keeps for a rank, with those that calls under way still need.
+// Of all groups that a proxy keeps for a rank, with those that calls under way still need, but for one of each team.
 #define CO_OFFLOAD_OPERATIONS_KEPT (4 * CO_OFFLOAD_OPERATIONS_MAX)
 #define CO_OFFLOAD_MEMBERS_MAX (1 << 20)  // of a team, if a definition has room for it
 #define CO_OFFLOAD_TEAMS_MAX 65536        // that a rank may have open,
 #define CO_OFFLOAD_MEMBERS_KEPT (1 << 22) // with so many members together
-#define CO_TICKETS 1024                   // a call's number while it is under way; a rank has so many at once
+// Calls that a rank may have under way, beside one of each team: that one has always room, so a team's calls go on in
+// their order whatever others wait for.
+#define CO_OFFLOAD_CALLS_MAX 1024
+#define CO_TICKETS (CO_OFFLOAD_CALLS_MAX + CO_OFFLOAD_TEAMS_MAX) // a call's number while it is under way
+
+#define CO_OFFLOAD_BEGUN_MAX ((uint64_t)1 << 62) // numbers of calls do not run over
 
 // What a message may have: addresses of user space, and room for sums.
 #define CO_OFFLOAD_BYTES_MAX ((uint64_t)1 << 47)
@@ -60,7 +65,8 @@ struct co_offload_operation {
 struct co_offload_command {
     uint32_t kind;
     uint32_t ticket;                       // CALL, SEND, RECEIVE: below CO_TICKETS, of none that is under way; REFUSE
-    uint64_t group;                        // GROUP, ALLTOALL, ALLTOALLV, CALL, FORGET
+    uint64_t group;                        // GROUP, ALLTOALL, ALLTOALLV, CALL, FORGET: its number
+    uint64_t begun;                        // TEAM_OPEN: calls of the team that the rank has made, all of them over
     uint32_t operations;                   // GROUP: so many; TEAM_OPEN, ALLTOALLV: members,
     uint64_t definition;                   // all of them at this place of the byte area
     uint64_t team;                         // TEAM_OPEN, TEAM_CLOSE, ALLTOALL, ALLTOALLV, REFUSE

@@ -16,7 +16,7 @@ void co_segment_rank_open(struct co_segment_rank *rank, struct co_segment_memory
 // What the proxy has read of the area.
 static void definitions_release(struct co_segment_rank *rank)
 {
-    uint64_t taken = co_load_acquire(&rank->memory->taken); // acquire S2: the area is read, and may be written again
+    uint64_t taken = co_load_acquire(&rank->memory->taken); // acquire X2: the area is read, and may be written again
 
     while (rank->definition_count > 0 && rank->definitions[rank->definition_first].command < taken) {
         rank->area_from = rank->definitions[rank->definition_first].end;
@@ -64,7 +64,7 @@ int co_segment_give(struct co_segment_rank *rank, struct co_offload_command *com
     struct co_segment_memory *memory = rank->memory;
     uint32_t place = 0;
 
-    if (rank->given - co_load_acquire(&memory->taken) == CO_SEGMENT_COMMANDS) { // acquire S2: its place is free
+    if (rank->given - co_load_acquire(&memory->taken) == CO_SEGMENT_COMMANDS) { // acquire X2: its place is free
         return -EAGAIN;
     }
     if (definition_bytes > 0) {
@@ -77,7 +77,7 @@ int co_segment_give(struct co_segment_rank *rank, struct co_offload_command *com
     command->definition = place;
     co_offload_command_encode(memory->commands[rank->given % CO_SEGMENT_COMMANDS], command);
     rank->given++;
-    // Release S1, read by S1 in co_segment_take; and more: either the proxy, which says that it sleeps before it looks
+    // Release X1, read by X1 in co_segment_take; and more: either the proxy, which says that it sleeps before it looks
     // at `given`, sees this command, or this sees that it sleeps. That takes one order of all four accesses, for each
     // side loads what the other stores behind a store of its own, and release and acquire let a load pass such a store.
     atomic_store_explicit(&memory->given, rank->given, memory_order_seq_cst);
@@ -93,7 +93,7 @@ static _Atomic uint64_t *state_of(struct co_segment_memory *memory, uint32_t tic
 
 bool co_segment_is_done(const struct co_segment_rank *rank, uint32_t ticket)
 {
-    return co_load_acquire(state_of(rank->memory, ticket)) == CO_OFFLOAD_COMPLETION_DONE; // acquire S3
+    return co_load_acquire(state_of(rank->memory, ticket)) == CO_OFFLOAD_COMPLETION_DONE; // acquire X3
 }
 
 struct co_offload_completion co_segment_collect(struct co_segment_rank *rank, uint32_t ticket)
@@ -105,7 +105,7 @@ struct co_offload_completion co_segment_collect(struct co_segment_rank *rank, ui
     if (co_offload_completion_decode(&completion, bytes) != 0) {
         completion = (struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EPROTO};
     }
-    // relaxed: the proxy stores into it again only after it has seen the ticket in a later command, by S1.
+    // relaxed: the proxy stores into it again only after it has seen the ticket in a later command, by X1.
     co_store_relaxed(state_of(rank->memory, ticket), 0);
     return completion;
 }
@@ -131,6 +131,11 @@ void co_segment_rank_wakes(struct co_segment_rank *rank)
     co_store_relaxed(&rank->memory->rank_sleeps, 0); // relaxed: a ring too many does no harm
 }
 
+uint64_t co_segment_moved(const struct co_segment_rank *rank)
+{
+    return co_load_relaxed(&rank->memory->moved); // relaxed: a hint
+}
+
 // What a rank may write over at any moment, as it was at one: the compiler, which may see what the caller does with the
 // copy, shall not read the original again in its place.
 static void copy_once(uint8_t *into, const uint8_t *from, size_t bytes)
@@ -147,7 +152,7 @@ int co_segment_proxy_open(struct co_segment_proxy *proxy, struct co_segment_memo
 
 int co_segment_take(struct co_segment_proxy *proxy, uint8_t command[CO_OFFLOAD_COMMAND_BYTES])
 {
-    uint64_t given = co_load_acquire(&proxy->memory->given); // acquire S1: the command and its definition are there
+    uint64_t given = co_load_acquire(&proxy->memory->given); // acquire X1: the command and its definition are there
 
     if (given == proxy->taken) {
         return 0;
@@ -171,7 +176,7 @@ int co_segment_read(const struct co_segment_proxy *proxy, uint64_t place, uint8_
 void co_segment_taken(struct co_segment_proxy *proxy)
 {
     proxy->taken++;
-    co_store_release(&proxy->memory->taken, proxy->taken); // release S2: both have been read
+    co_store_release(&proxy->memory->taken, proxy->taken); // release X2: both have been read
 }
 
 bool co_segment_complete(struct co_segment_proxy *proxy, uint32_t ticket,
@@ -182,7 +187,7 @@ bool co_segment_complete(struct co_segment_proxy *proxy, uint32_t ticket,
 
     co_offload_completion_encode(bytes, completion);
     memcpy(memory->completions[ticket] + 8, bytes + 8, sizeof bytes - 8);
-    // Release S3: with all that was received. As in co_segment_give, with co_segment_rank_sleeps on the other side.
+    // Release X3: with all that was received. As in co_segment_give, with co_segment_rank_sleeps on the other side.
     atomic_store_explicit(state_of(memory, ticket), completion->state, memory_order_seq_cst);
     return atomic_load_explicit(&memory->rank_sleeps, memory_order_seq_cst) != 0;
 }

@@ -15,7 +15,7 @@
 #include "base/atomics.h"
 #include "offload/offload_command.h"
 
-#define CO_SEGMENT_MAGIC UINT64_C(0x31796c66706f6163) // "capoflyl" of version 1
+#define CO_SEGMENT_MAGIC UINT64_C(0x32796c66706f6163) // "capofly2": of version 2
 #define CO_SEGMENT_COMMANDS 1024                      // a power of 2
 #define CO_SEGMENT_AREA_BYTES (4 * 1024 * 1024)       // the largest group; pages that are not used cost nothing
 #define CO_SEGMENT_DEFINITIONS 64                     // in the area at a time
@@ -29,6 +29,7 @@ struct co_segment_memory {
     alignas(CO_LINE_PAIR) _Atomic uint64_t taken;
     _Atomic uint32_t proxy_sleeps;
     _Atomic uint64_t heartbeat; // counts its turns
+    _Atomic uint64_t moved;     // and bytes of this rank that have come or gone
     alignas(CO_LINE_PAIR) uint8_t commands[CO_SEGMENT_COMMANDS][CO_OFFLOAD_COMMAND_BYTES];
     uint8_t area[CO_SEGMENT_AREA_BYTES];
     // The first eight bytes of a completion are stored last, by a release.
@@ -70,6 +71,9 @@ bool co_segment_rank_sleeps(struct co_segment_rank *rank, uint32_t ticket);
 // The same without a look: who says so looks at all that he waits for, behind a fence.
 void co_segment_rank_may_sleep(struct co_segment_rank *rank);
 void co_segment_rank_wakes(struct co_segment_rank *rank);
+
+// So much has moved; for comparing alone.
+uint64_t co_segment_moved(const struct co_segment_rank *rank);
 
 // -EPROTO: another version.
 int co_segment_proxy_open(struct co_segment_proxy *proxy, struct co_segment_memory *memory);

@@ -19,7 +19,7 @@
 
 #include "castoff_offload.h"
 
-enum { BYTES = 300000, PATH_BYTES = 512, START_GATHER = 2 };
+enum { BYTES = 300000, PATH_BYTES = 512, START_GATHER = 3 };
 
 static const char *folder, *host, *moment;
 static int rank, size, ended, gathers;

@@ -56,7 +56,7 @@ void co_messages_let_go(struct co_engine *engine)
 {
     if (engine->rc_channel != NULL) {
         co_rc_channel_let_go(engine->rc_channel);
-        co_store_relaxed(&engine->must_let_go, true); // relaxed: the channel has its own word
+        co_store_relaxed(&engine->has_more_to_move, true); // relaxed: the channel has its own word
     }
 }
 

@@ -143,9 +143,10 @@ static int progress(struct co_engine *engine, bool moves_messages, bool inside)
     }
     int events = moves_messages ? co_messages_progress(engine, inside) : 0;
     events += move_operations(engine);
-    if (co_load_relaxed(&engine->must_let_go)) { // relaxed: whoever sees it first
-        co_store_relaxed(&engine->must_let_go, false);
-        events += co_messages_progress(engine, inside); // the program may not come back for long
+    if (co_load_relaxed(&engine->has_more_to_move)) { // relaxed: whoever sees it first
+        co_store_relaxed(&engine->has_more_to_move, false);
+        events += engine->p2p != NULL ? co_messages_progress(engine, inside) : 0; // it may not come back for long
+        co_engine_proxies_move(engine);
     }
     return events;
 }

@@ -24,4 +24,20 @@ static inline void co_engine_proxies_look(const struct co_engine *engine, uint64
     }
 }
 
+// Without the look at what is under way, for calls that were refused may wait, too.
+static inline void co_engine_proxies_move(struct co_engine *engine)
+{
+    struct co_proxies *proxies = engine->proxies;
+    if (proxies != NULL && proxies->move != NULL && proxies->move(proxies->arg)) {
+        co_store_relaxed(proxies->is_crowded, true); // relaxed: those who move have a lock of their own
+    }
+}
+
+static inline uint64_t co_engine_proxies_moved(const struct co_engine *engine)
+{
+    struct co_proxies *proxies = engine->proxies;
+    bool is_asked = proxies != NULL && proxies->moved != NULL && co_load_relaxed(&proxies->under_way) > 0; // as above
+    return is_asked ? proxies->moved(proxies->arg) : 0;
+}
+
 #endif

@@ -2,7 +2,7 @@
 //
 // What a waiting call does with its time: move the engine, let native MPI move, then spin, yield and at last sleep, by
 // how long nothing has happened. An oversubscribed machine must not starve and an idle one must not burn, yet native
-// MPI is never left alone for more than a millisecond. Also looks for peers that are gone and says so when it stalls.
+// MPI is never left alone for more than a millisecond. Also looks for peers that are gone, and whether it stalls.
 //
 // No event is slept over: each turn remembers how many there were when it ended, the caller then looks whether it is
 // done, and a turn that finds the number changed does not sleep.
@@ -10,19 +10,16 @@
 #include "engine/progress/wait.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
-#include "base/log.h"
 #include "base/poll.h"
-#include "base/stack_trace.h"
-#include "engine/collective/task.h"
 #include "engine/engine_state.h"
 #include "engine/progress/wake_fds.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
 #include "engine/progress/proxies_look.h"
+#include "engine/progress/stall_watchdog.h"
 #include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -150,32 +147,6 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
     wait->seen_completed = atomic_load(&engine->completed);
 }
 
-static void describe_wait(struct co_engine *engine, const struct co_wait *wait, char *what, size_t room)
-{
-    snprintf(what, room, "an operation that another thread moves");
-    if (wait->describe != NULL) {
-        wait->describe(wait->waited_for, what, room);
-    } else if (wait->inline_op != NULL) {
-        co_shm_op_describe(wait->inline_op, what, room);
-    } else if (co_trylock_take(&engine->lock)) {
-        co_tasks_describe(engine, what, room);
-        co_trylock_drop(&engine->lock);
-    }
-}
-
-// One line and the stack, once for each stall.
-static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uint64_t now_ns)
-{
-    char what[400], stack[4000];
-    describe_wait(engine, wait, what, sizeof(what));
-    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no progress in %s for %lu s: %s", wait->call,
-           (unsigned long)((now_ns - wait->last_advance_ns) / CO_NS_PER_S), what);
-    if (co_log_is_on(CO_LOG_WARN, CO_SUBSYS_ENGINE)) {
-        co_stack_trace_print(stack, sizeof(stack));
-        co_log_text(stack);
-    }
-}
-
 // The first look of a wait. What happens meanwhile puts it off no further: others may send all the time while the one
 // that is waited for is gone.
 static void look_later(struct co_wait *wait, uint64_t now_ns)
@@ -185,16 +156,12 @@ static void look_later(struct co_wait *wait, uint64_t now_ns)
 
 static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
 {
-    wait->last_advance_ns = wait->last_advance_ns == 0 ? now_ns : wait->last_advance_ns;
     if (now_ns >= wait->look_ns) {
         wait->look_ns = now_ns + DEAD_PEER_NS;
         co_peer_failure_poll(engine);
         co_engine_proxies_look(engine, now_ns);
     }
-    if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_advance_ns > engine->stall_ns) {
-        wait->has_told = true;
-        tell_stall(engine, wait, now_ns);
-    }
+    co_stall_watchdog_look(engine, wait, now_ns);
 }
 
 // True when something has moved since the last turn, whoever moved it.

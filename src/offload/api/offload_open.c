@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "base/settings/fault_plan.h"
 #include "offload/api/offload_nodes.h"
+#include "offload/api/offload_ready.h"
 #include "offload/api/offload_world.h"
 #include "offload/core_list.h"
 #include "offload/rank/proxy_start.h"
@@ -302,11 +303,10 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
     return error;
 }
 
-static int world_open(struct opening *opening)
+static int memory_take(struct opening *opening)
 {
-    struct co_offload_started started;
-
     size_t size = (size_t)opening->job->size;
+
     opening->facts = calloc(size, sizeof *opening->facts);
     opening->verdicts = calloc(size, sizeof *opening->verdicts);
     opening->ranks = calloc(size, sizeof *opening->ranks);
@@ -314,12 +314,30 @@ static int world_open(struct opening *opening)
     if (opening->world != NULL) {
         opening->world->hosts = calloc(size, sizeof *opening->world->hosts);
     }
-    if (opening->facts == NULL || opening->verdicts == NULL || opening->ranks == NULL || opening->world == NULL ||
-        opening->world->hosts == NULL) {
-        return co_offload_fail(-ENOMEM, "no memory");
+    bool has_all = opening->facts != NULL && opening->verdicts != NULL && opening->ranks != NULL &&
+                   opening->world != NULL && opening->world->hosts != NULL;
+    return has_all ? 0 : -ENOMEM;
+}
+
+// Each may be the one that has no memory, and says so: the others would wait for it.
+static int ranks_agree(struct opening *opening)
+{
+    return co_offload_ready_tell(opening->job, &(struct co_offload_ready){.error = memory_take(opening),
+                                                                          .version = CO_OFFLOAD_OPENING_VERSION,
+                                                                          .fact_bytes = sizeof *opening->facts,
+                                                                          .verdict_bytes = sizeof *opening->verdicts});
+}
+
+static int world_open(struct opening *opening)
+{
+    struct co_offload_started started;
+    int error = ranks_agree(opening);
+
+    if (error != 0) {
+        return error;
     }
-    int error = nodes_find(opening);
-    for (size_t i = 0; i < size; i++) { // each has its end
+    error = nodes_find(opening);
+    for (int i = 0; i < opening->job->size; i++) { // each has its end
         memcpy(opening->world->hosts[i], opening->facts[i].host, sizeof opening->facts[i].host - 1);
     }
     if (error == 0) {

@@ -40,9 +40,9 @@ struct co_proxied_config {
 };
 
 // Collective over the world, once, when settings are loaded and agreed and the log is open. Starts a proxy on each
-// node; whether a job is to have any is the caller's to decide. 0: on all ranks. Negative: on none (but for -ENOMEM,
-// which is this rank's alone: what others have with it ends with an error), and `why` has one sentence with the reason
-// and the cure; -ENOTSUP: CASTOFF_PROXY=no.
+// node; whether a job is to have any is the caller's to decide. 0: on all ranks. Negative: on none (but for -ENOMEM
+// behind a world that all have opened, which is this rank's alone: what others have with it ends with an error), and
+// `why` has one sentence with the reason and the cure; -ENOTSUP: CASTOFF_PROXY=no.
 int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_config *config,
                     char why[CO_PROXIED_WHY_BYTES]);
 // Local. Calls have ended and plans are freed; teams that are open are closed. The proxy goes on until the other nodes
@@ -59,6 +59,13 @@ const char *co_proxied_state(const struct co_proxied_world *world);
 // call is done, with -ECONNRESET, and none can begin. `now_ns`: of co_clock_now_ns.
 bool co_proxied_look(struct co_proxied_world *world, uint64_t now_ns);
 bool co_proxied_world_is_lost(const struct co_proxied_world *world); // one load: what the last look has found
+// Grows while bytes of this rank's calls come or leave; for comparing alone. One load.
+uint64_t co_proxied_moved(const struct co_proxied_world *world);
+
+// Calls wait for room: somebody has to come now and then, for others may wait for these. That is move; begin, end and
+// look do so as well. One load; cheap.
+bool co_proxied_is_crowded(const struct co_proxied_world *world);
+void co_proxied_move(struct co_proxied_world *world);
 
 // To sleep until a call is over: say so, look once more at all that is waited for (is_done), poll the descriptor for
 // reading, with 100 ms at most, and say that you are awake. Several threads may. Who forgets to sleep and uses a timer
@@ -69,9 +76,9 @@ void co_proxied_wakes(struct co_proxied_world *world);
 
 // Local, and tells nobody else; cheap, 16 bytes a member here and in the proxy. The id is the same on all members and
 // never used twice in the job (that of co_team_seed). `world_ranks` in the order of the communicator, each once, `rank`
-// the own place in it; the array is read at once. -ENOSPC: more than 65,536 teams are open, or the communicator has
-// more than CO_PROXIED_MEMBERS_MAX members (ask before: that is equal on all members). -ENOMEM, -EAGAIN (no room for
-// commands: move the native MPI and ask again), -ECONNRESET.
+// the own place in it; the array is read at once. -ENOSPC: the communicator has more than CO_PROXIED_MEMBERS_MAX
+// members (ask before: that is equal on all members). -ENOMEM, -ECONNRESET. The proxy is told at the first call, and
+// has at most 65,536 teams of 4,194,304 members together: where there are more, those that are idle make room.
 #define CO_PROXIED_MEMBERS_MAX 16384
 int co_proxied_team_open(struct co_proxied_team **out, struct co_proxied_world *world, uint64_t id,
                          const int *world_ranks, int size, int rank);
@@ -89,9 +96,9 @@ struct co_proxied_block {
 // them overlap. IN_PLACE: the caller gives a copy as `send`. The buffers stay the call's until it is done. The same
 // arguments again are known to the proxy, whatever memory lies there now; a call with other ones costs a command more.
 //
-// 0; -EAGAIN: as much is under way and not over as may be (1,024 calls, or 65,536 blocks): move the native MPI and ask
-// again; the call does not count yet. Calls that are done and not ended do not matter. -ECONNRESET: the proxy has gone.
-// -ENOMEM, -EFAULT (where the rank copies: there is no such memory): the call does not count, so it has to be refused.
+// It waits for nobody. The proxy takes one call of each team and beside these 1,024, of 32,768 members together; one
+// beyond waits here, behind those of its team (co_proxied_is_crowded). 0; -ECONNRESET: the proxy has gone. -ENOMEM,
+// -EFAULT (where the rank copies: there is no such memory): the call does not count, so it has to be refused.
 int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
                         size_t bytes);
 // `blocks` has one for each member, and is read at once. What two members say of their block should be the same: the
@@ -99,7 +106,7 @@ int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *te
 int co_proxied_alltoallv(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
                          const struct co_proxied_block blocks[]);
 // The next call of this team cannot be made here: it counts, and all other members hear so: their call ends with
-// -ECONNRESET and this rank's name, when all its other blocks are there. 0; -EAGAIN as above; -ECONNRESET.
+// -ECONNRESET and this rank's name, when all its other blocks are there. 0; -ENOMEM; -ECONNRESET.
 int co_proxied_refuse(struct co_proxied_team *team);
 
 // Persistent: arguments are kept, and told to the proxy at the first start. The buffers' contents are the caller's
@@ -112,8 +119,9 @@ int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan)
 void co_proxied_plan_free(struct co_proxied_plan *plan);
 
 // This rank can open no team, or cannot refuse, for a call that it was to take part in: its connection ends, and for
-// all others it is gone, so that their calls with it end with -ECONNRESET. Here every call is done, as if the proxy had
-// gone.
+// all others it is gone, so that their calls with it end with -ECONNRESET. Here nothing begins any more, and every call
+// is done, as if the proxy had gone, once a look has found that the proxy knows: it may write into their buffers until
+// then.
 void co_proxied_break(struct co_proxied_world *world);
 
 struct co_proxied_result {

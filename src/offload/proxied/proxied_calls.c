@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls by proxies: their beginning, which is a command, and their end; teams as callers see them. Hot.
+// Calls by proxies: their beginning, which is a command, and their end; teams as callers see them. Where as much is
+// under way as may be a call waits in its team for room, in the order in which they were begun, and is told the proxy
+// by whoever comes here later (co_proxied_move): so a start waits for nobody. One call of each team has always room at
+// the proxy, and members make the calls of a team in one order, so those go on whatever else is under way. Hot.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +11,20 @@
 #include "base/atomics.h"
 #include "offload/proxied/proxied_state.h"
 
-// Under the lock, before something begins: what there was no room for is said first.
+// Under the lock, before something begins: what there was no room for is said first, if there is some now.
 static int world_ready(struct co_proxied_world *world)
 {
     if (world->world->is_forked) {
         return -ECHILD;
     }
-    if (co_load_relaxed(&world->is_lost)) { // relaxed: under the lock
+    if (co_load_relaxed(&world->is_lost) || co_load_relaxed(&world->is_broken)) { // relaxed: under the lock
         return -ECONNRESET;
     }
-    co_proxied_refused_collect(world);
-    return co_proxied_plans_tidy(world) && co_proxied_teams_tidy(world) ? 0 : -EAGAIN;
+    co_proxied_calls_move(world);
+    if (co_proxied_plans_tidy(world)) {
+        (void)co_proxied_teams_tidy(world);
+    }
+    return 0;
 }
 
 int co_proxied_team_open(struct co_proxied_team **out, struct co_proxied_world *world, uint64_t id,
@@ -66,54 +72,168 @@ static int ranges_end(struct co_proxied_world *world, struct co_proxied_plan *pl
     return copies == NULL ? 0 : co_rank_copies_out(copies, &plan->ranges, is_back);
 }
 
-static struct co_proxied_call *call_make(struct co_proxied_world *world, struct co_proxied_plan *plan)
+static struct co_proxied_call *call_make(struct co_proxied_team *team, struct co_proxied_plan *plan)
 {
     struct co_proxied_call *call = calloc(1, sizeof *call);
     if (call != NULL) {
-        call->world = world;
-        call->client = world->client;
+        call->world = team->world;
+        call->client = team->world->client;
+        call->team = team;
         call->plan = plan;
+        co_store_relaxed(&call->ticket, CO_TICKETS); // relaxed: nobody else knows it
         co_proxied_link_init(&call->listed);
     }
     return call;
+}
+
+static bool is_done_by_ticket(const struct co_proxied_call *call)
+{
+    uint32_t ticket = co_load_acquire(&call->ticket); // acquire P2
+    return ticket != CO_TICKETS && co_rank_client_is_done(call->client, ticket);
 }
 
 // What became of it, once.
 static void call_collect(struct co_proxied_call *call)
 {
     if (!co_load_relaxed(&call->is_over)) { // relaxed: under the lock
-        call->completion = co_rank_client_collect(call->world->client, call->ticket);
+        uint32_t ticket = co_load_relaxed(&call->ticket);
+        call->completion = co_rank_client_collect(call->world->client, ticket);
         co_store_release(&call->is_over, true); // release P1: with that
+        co_proxied_link_leave(&call->listed);
     }
+}
+
+static void refused_end(struct co_proxied_call *call)
+{
+    co_proxied_link_leave(&call->listed);
+    co_proxied_team_release(call->team);
+    free(call);
 }
 
 // Calls that are over give their tickets back, though nobody has asked for them yet.
 static void calls_collect(struct co_proxied_world *world)
 {
-    for (struct co_proxied_link *link = world->calls.after; link != &world->calls; link = link->after) {
+    for (struct co_proxied_link *link = world->calls.after, *next; link != &world->calls; link = next) {
         struct co_proxied_call *call = (struct co_proxied_call *)link;
-        if (co_rank_client_is_done(world->client, call->ticket)) {
+        next = link->after;
+        if (is_done_by_ticket(call)) {
             call_collect(call);
         }
     }
 }
 
+static void refused_collect(struct co_proxied_world *world)
+{
+    for (struct co_proxied_link *link = world->refused.after, *next; link != &world->refused; link = next) {
+        struct co_proxied_call *call = (struct co_proxied_call *)link;
+        next = link->after;
+        if (is_done_by_ticket(call)) {
+            call_collect(call);
+            refused_end(call);
+        }
+    }
+}
+
+// To the proxy. -EAGAIN: there is no room.
+static int call_give(struct co_proxied_call *call)
+{
+    struct co_proxied_world *world = call->world;
+    struct co_proxied_team *team = call->team;
+    uint64_t cached = co_rank_client_counts(world->client)->cached_calls;
+    uint32_t ticket;
+    int error = co_proxied_team_tell(team);
+
+    if (error == 0) {
+        error = call->plan != NULL ? co_rank_group_call(call->plan->group, &ticket)
+                                   : co_rank_client_refuse(world->client, team->id, &team->calls, &ticket);
+    }
+    if (error != 0) {
+        return error == -ENOSPC ? -EAGAIN : error; // of teams: until one is idle
+    }
+    team->begun++;
+    if (team->listed.after != &team->listed) { // else it is closed, and in no list
+        co_proxied_link_leave(&team->listed);
+        co_proxied_link_join_last(&world->teams, &team->listed);
+    }
+    co_proxied_link_join_last(call->plan != NULL ? &world->calls : &world->refused, &call->listed);
+    world->counts.cached += co_rank_client_counts(world->client)->cached_calls - cached;
+    // Release P2: who looks whether it is over finds that the ticket's last call was collected.
+    co_store_release(&call->ticket, ticket);
+    return 0;
+}
+
+static void call_queue(struct co_proxied_call *call)
+{
+    struct co_proxied_team *team = call->team;
+
+    if (team->first == NULL) {
+        team->first = call;
+        co_proxied_link_join_last(&call->world->waiting, &team->waiting);
+        co_store_relaxed(&call->world->is_crowded, true); // relaxed: a hint, and under the lock
+    } else {
+        team->last->next = call;
+    }
+    team->last = call;
+}
+
+// The first one that waits is out of its team's queue.
+static struct co_proxied_call *call_unqueue(struct co_proxied_team *team)
+{
+    struct co_proxied_world *world = team->world;
+    struct co_proxied_call *call = team->first;
+
+    team->first = call->next;
+    call->next = NULL;
+    if (team->first == NULL) {
+        co_proxied_link_leave(&team->waiting);
+        co_store_relaxed(&world->is_crowded, world->waiting.after != &world->waiting); // relaxed: as above
+    }
+    return call;
+}
+
+void co_proxied_calls_move(struct co_proxied_world *world)
+{
+    refused_collect(world);
+    if (world->waiting.after == &world->waiting || co_load_relaxed(&world->is_broken)) { // relaxed: under the lock
+        return;
+    }
+    calls_collect(world);
+    for (struct co_proxied_link *link = world->waiting.after, *next; link != &world->waiting; link = next) {
+        struct co_proxied_team *team = co_proxied_team_waiting(link);
+        next = link->after;
+        while (team->first != NULL && call_give(team->first) == 0) {
+            (void)call_unqueue(team);
+        }
+    }
+}
+
+// Begun, behind those of its team that wait: 0, or another error than -EAGAIN.
+static int call_enter(struct co_proxied_call *call)
+{
+    int error = call->team->first == NULL ? call_give(call) : -EAGAIN;
+
+    if (error == -EAGAIN && call->team->first == NULL) {
+        calls_collect(call->world);
+        error = call_give(call);
+    }
+    if (error == -EAGAIN) {
+        call_queue(call);
+        error = 0;
+    }
+    return error;
+}
+
 // The own block first: where the rank copies, all of the receive buffer is copied there and back.
 static int plan_call(struct co_proxied_call **out, struct co_proxied_world *world, struct co_proxied_plan *plan)
 {
-    uint64_t cached = co_rank_client_counts(world->client)->cached_calls;
-    struct co_proxied_call *call = call_make(world, plan);
+    struct co_proxied_call *call = call_make(plan->team, plan);
     if (call == NULL) {
         return -ENOMEM;
     }
     own_copy(&plan->own);
     int error = ranges_begin(world, plan);
     if (error == 0) {
-        error = co_rank_group_call(plan->group, &call->ticket);
-        if (error == -EAGAIN) {
-            calls_collect(world);
-            error = co_rank_group_call(plan->group, &call->ticket);
-        }
+        error = call_enter(call);
         if (error != 0) {
             (void)ranges_end(world, plan, false);
         }
@@ -123,9 +243,7 @@ static int plan_call(struct co_proxied_call **out, struct co_proxied_world *worl
         return error;
     }
     plan->is_out = true;
-    co_proxied_link_join_last(&world->calls, &call->listed);
     world->counts.calls++;
-    world->counts.cached += co_rank_client_counts(world->client)->cached_calls - cached;
     *out = call;
     return 0;
 }
@@ -183,18 +301,12 @@ int co_proxied_refuse(struct co_proxied_team *team)
 
     pthread_mutex_lock(&world->lock);
     int error = world_ready(world);
-    struct co_proxied_call *call = error == 0 ? call_make(world, NULL) : NULL;
+    struct co_proxied_call *call = error == 0 ? call_make(team, NULL) : NULL;
     if (error == 0) {
-        error = call == NULL ? -ENOMEM : co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
-    }
-    if (error == -EAGAIN && call != NULL) { // calls that are done and not ended do not matter
-        calls_collect(world);
-        error = co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
+        error = call == NULL ? -ENOMEM : call_enter(call);
     }
     if (error == 0) {
-        call->team = team;
         team->uses++;
-        co_proxied_link_join_last(&world->refused, &call->listed);
     } else {
         free(call);
     }
@@ -202,27 +314,50 @@ int co_proxied_refuse(struct co_proxied_team *team)
     return error;
 }
 
-void co_proxied_refused_collect(struct co_proxied_world *world)
+static void call_lose(struct co_proxied_call *call)
 {
-    bool is_lost = co_load_relaxed(&world->is_lost); // relaxed: under the lock
+    if (!is_done_by_ticket(call)) {
+        call->completion.error = -ECONNRESET;
+        co_store_release(&call->is_over, true); // release P1: with what became of it
+        co_proxied_link_leave(&call->listed);
+    }
+}
 
-    for (struct co_proxied_link *link = world->refused.after, *next; link != &world->refused; link = next) {
-        struct co_proxied_call *call = (struct co_proxied_call *)link;
-        next = link->after;
-        if (is_lost || co_rank_client_is_done(world->client, call->ticket)) {
-            if (!is_lost) {
-                (void)co_rank_client_collect(world->client, call->ticket);
-            }
-            co_proxied_link_leave(link);
-            co_proxied_team_release(call->team);
-            free(call);
+void co_proxied_calls_lose(struct co_proxied_world *world)
+{
+    while (world->waiting.after != &world->waiting) {
+        struct co_proxied_call *call = call_unqueue(co_proxied_team_waiting(world->waiting.after));
+        if (call->plan != NULL) {
+            call_lose(call);
+        } else {
+            refused_end(call);
         }
+    }
+    for (struct co_proxied_link *link = world->calls.after, *next; link != &world->calls; link = next) {
+        next = link->after;
+        call_lose((struct co_proxied_call *)link);
+    }
+    while (world->refused.after != &world->refused) {
+        refused_end((struct co_proxied_call *)world->refused.after);
     }
 }
 
 bool co_proxied_is_done(const struct co_proxied_call *call)
 {
-    return co_rank_client_is_done(call->client, call->ticket) || co_load_acquire(&call->is_over); // acquire P1
+    return is_done_by_ticket(call) || co_load_acquire(&call->is_over); // acquire P1
+}
+
+bool co_proxied_is_crowded(const struct co_proxied_world *world)
+{
+    return co_load_relaxed(&world->is_crowded); // relaxed: a hint
+}
+
+void co_proxied_move(struct co_proxied_world *world)
+{
+    if (pthread_mutex_trylock(&world->lock) == 0) { // who has it does so as well
+        co_proxied_calls_move(world);
+        pthread_mutex_unlock(&world->lock);
+    }
 }
 
 void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *result)
@@ -243,9 +378,8 @@ void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *resu
     if (co_rank_connection_copies(world->connection) != NULL) {
         world->counts.bytes_copied += completion.bytes;
     }
-    co_proxied_link_leave(&call->listed);
     co_proxied_plan_return(call->plan);
     free(call);
-    co_proxied_refused_collect(world);
+    co_proxied_calls_move(world);
     pthread_mutex_unlock(&world->lock);
 }

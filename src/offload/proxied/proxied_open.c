@@ -14,8 +14,8 @@
 
 static void world_prepare(struct co_proxied_world *world)
 {
-    struct co_proxied_link *lists[] = {&world->teams, &world->calls,        &world->refused,
-                                       &world->kept,  &world->doomed_plans, &world->doomed_teams};
+    struct co_proxied_link *lists[] = {&world->teams,        &world->calls,        &world->refused, &world->kept,
+                                       &world->doomed_plans, &world->doomed_teams, &world->waiting};
 
     pthread_mutex_init(&world->lock, NULL);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -55,14 +55,19 @@ int co_proxied_open(struct co_proxied_world **out, const struct co_proxied_confi
     return 0;
 }
 
-// For the proxy to have heard them, which waits for nobody: who leaves before that is one that has died.
+// For the proxy to have heard them, which waits for nobody: who leaves before that is one that has died. Others than
+// these are not under way, so those that wait for room get it.
 static void refused_await(struct co_proxied_world *world)
 {
-    for (struct co_proxied_link *link = world->refused.after; link != &world->refused; link = link->after) {
-        if (!co_rank_connection_wait(world->connection, ((struct co_proxied_call *)link)->ticket)) {
+    co_proxied_calls_move(world);
+    while (world->refused.after != &world->refused) {
+        const struct co_proxied_call *call = (const struct co_proxied_call *)world->refused.after;
+        if (!co_rank_connection_wait(world->connection, co_load_relaxed(&call->ticket))) { // relaxed: under the lock
             break;
         }
+        co_proxied_calls_move(world);
     }
+    co_proxied_calls_lose(world); // nothing is left, but where the proxy has gone
 }
 
 void co_proxied_close(struct co_proxied_world *world)
@@ -75,14 +80,9 @@ void co_proxied_close(struct co_proxied_world *world)
         co_proxied_link_leave(&team->listed);
         co_proxied_team_release(team);
     }
-    co_proxied_refused_collect(world);
-    pthread_mutex_unlock(&world->lock);
     // What is doomed still is so of a proxy that takes no commands; it forgets all of it when the rank leaves.
-    for (struct co_proxied_link *list = &world->doomed_plans; list->after != list;) {
-        struct co_proxied_plan *plan = (struct co_proxied_plan *)list->after;
-        co_proxied_link_leave(&plan->listed);
-        free(plan);
-    }
+    co_proxied_plans_abandon(world);
+    pthread_mutex_unlock(&world->lock);
     for (struct co_proxied_link *list = &world->doomed_teams; list->after != list;) {
         struct co_proxied_team *team = (struct co_proxied_team *)list->after;
         co_proxied_link_leave(&team->listed);
@@ -105,24 +105,15 @@ static void world_lose(struct co_proxied_world *world)
     if (co_load_relaxed(&world->is_lost)) { // relaxed: under the lock
         return;
     }
-    for (struct co_proxied_link *link = world->calls.after; link != &world->calls; link = link->after) {
-        struct co_proxied_call *call = (struct co_proxied_call *)link;
-        if (!co_load_relaxed(&call->is_over) && // relaxed: under the lock
-            !co_rank_client_is_done(world->client, call->ticket)) {
-            call->completion.error = -ECONNRESET;
-            co_store_release(&call->is_over, true); // release P1: with what became of it
-        }
-    }
+    co_proxied_calls_lose(world);
     co_store_release(&world->is_lost, true); // release P1: likewise
 }
 
 void co_proxied_break(struct co_proxied_world *world)
 {
     pthread_mutex_lock(&world->lock);
-    if (!co_load_relaxed(&world->is_lost)) { // relaxed: under the lock
-        co_rank_connection_break(world->connection);
-        world_lose(world);
-    }
+    co_store_relaxed(&world->is_broken, true); // relaxed: under the lock
+    co_rank_connection_break(world->connection);
     pthread_mutex_unlock(&world->lock);
 }
 
@@ -133,7 +124,9 @@ bool co_proxied_look(struct co_proxied_world *world, uint64_t now_ns)
     if (is_there) {
         // Those that are not over are lost before the client takes their tickets.
         is_there = co_rank_connection_tend(world->connection, now_ns);
-        if (!is_there) {
+        if (is_there) {
+            co_proxied_calls_move(world);
+        } else {
             world_lose(world);
         }
     }
@@ -144,6 +137,11 @@ bool co_proxied_look(struct co_proxied_world *world, uint64_t now_ns)
 bool co_proxied_world_is_lost(const struct co_proxied_world *world)
 {
     return co_load_acquire(&world->is_lost); // acquire P1
+}
+
+uint64_t co_proxied_moved(const struct co_proxied_world *world)
+{
+    return co_segment_moved(co_rank_client_segment(world->client));
 }
 
 int co_proxied_descriptor(const struct co_proxied_world *world)
@@ -183,6 +181,8 @@ void co_proxied_describe(const struct co_proxied_world *world, const struct co_p
     if (result->error == -ECONNRESET && result->with >= 0) {
         snprintf(why, CO_PROXIED_WHY_BYTES, "rank %d on host %s has ended, or could not do its part of this",
                  result->with, host);
+    } else if (result->error == -ECONNRESET && co_load_relaxed(&world->is_broken)) { // relaxed: it was before the end
+        snprintf(why, CO_PROXIED_WHY_BYTES, "this rank could not do its part of a call, and has left its proxy");
     } else if (result->error == -ECONNRESET) {
         snprintf(why, CO_PROXIED_WHY_BYTES, "the proxy of host %s has ended, or did not move for CASTOFF_DEADLINE_S",
                  host);

@@ -101,6 +101,9 @@ static int group_make(struct co_proxied_plan *plan)
     }
     int error = co_rank_group_pattern(plan->team->world->client, &told, definition, count, &plan->group);
     free(definition);
+    if (error == 0) {
+        co_rank_group_join(plan->group, &plan->team->calls);
+    }
     return error;
 }
 
@@ -192,6 +195,17 @@ bool co_proxied_plans_tidy(struct co_proxied_world *world)
         }
     }
     return true;
+}
+
+void co_proxied_plans_abandon(struct co_proxied_world *world)
+{
+    while (world->doomed_plans.after != &world->doomed_plans) {
+        struct co_proxied_plan *plan = (struct co_proxied_plan *)world->doomed_plans.after;
+        co_proxied_link_leave(&plan->listed);
+        co_rank_group_abandon(plan->group);
+        co_proxied_team_release(plan->team);
+        plan_free(plan);
+    }
 }
 
 static uint64_t blocks_of(const struct co_proxied_plan *plan)

@@ -23,11 +23,16 @@ struct co_proxied_link {
 };
 
 struct co_proxied_team {
-    struct co_proxied_link listed; // the first
+    struct co_proxied_link listed;  // the first: of open teams, by their last call; then of doomed ones
+    struct co_proxied_link waiting; // among the teams with calls that wait for room
     struct co_proxied_world *world;
-    uint64_t id;
+    uint64_t id, begun; // calls that the proxy was told of
     uint32_t count, place;
     uint32_t uses; // plans and refused calls, and one while it is open
+    bool is_told;  // the proxy has it open
+    struct co_rank_team calls;
+    struct co_proxied_call *first, *last; // that wait for room
+    uint8_t members[];                    // encoded
 };
 
 enum co_proxied_kept {
@@ -51,12 +56,13 @@ struct co_proxied_plan {
 };
 
 struct co_proxied_call {
-    struct co_proxied_link listed; // the first
+    struct co_proxied_link listed; // the first: while it is neither over nor waits for room
+    struct co_proxied_call *next;  // behind it in its team, where it waits for room
     struct co_proxied_world *world;
     const struct co_rank_client *client;
     struct co_proxied_plan *plan; // NULL: refused
-    struct co_proxied_team *team; // of a refused one
-    uint32_t ticket;
+    struct co_proxied_team *team;
+    _Atomic uint32_t ticket; // CO_TICKETS: it waits for room
     // What became of it, when its ticket is another call's or the proxy has gone.
     _Atomic bool is_over;
     struct co_offload_completion completion;
@@ -67,10 +73,11 @@ struct co_proxied_world {
     struct castoff_offload_world *world;
     struct co_rank_connection *connection;
     struct co_rank_client *client;
-    _Atomic bool is_lost;
+    _Atomic bool is_lost, is_broken, is_crowded; // crowded: calls wait for room
     int descriptor;
     unsigned sleepers;
-    struct co_proxied_link teams, calls, refused, kept; // those of open teams; begun; refused and not over; plans
+    struct co_proxied_link teams, calls, refused, kept; // open ones; begun and not over; refused, likewise; plans
+    struct co_proxied_link waiting;                     // teams with calls that wait for room
     struct co_proxied_link doomed_plans, doomed_teams;  // for which there was no room to say so
     uint32_t kept_count;
     uint64_t kept_blocks;
@@ -99,9 +106,16 @@ static inline void co_proxied_link_join_last(struct co_proxied_link *head, struc
     head->before = link;
 }
 
+static inline struct co_proxied_team *co_proxied_team_waiting(struct co_proxied_link *waiting)
+{
+    return (struct co_proxied_team *)((char *)waiting - offsetof(struct co_proxied_team, waiting));
+}
+
 // proxied_teams.c
+// The proxy has it open from here on. -EAGAIN. -ENOSPC: too much is open, and nothing of that is idle.
+int co_proxied_team_tell(struct co_proxied_team *team);
 int co_proxied_team_make(struct co_proxied_team **out, struct co_proxied_world *world, uint64_t id,
-                         const int *world_ranks, uint32_t count, uint32_t place); // -ENOMEM, -EAGAIN, -ENOSPC
+                         const int *world_ranks, uint32_t count, uint32_t place); // -ENOMEM
 void co_proxied_team_release(struct co_proxied_team *team);
 // False: there is still no room.
 bool co_proxied_teams_tidy(struct co_proxied_world *world);
@@ -115,9 +129,14 @@ void co_proxied_plan_return(struct co_proxied_plan *plan);
 // All that are kept of a team, or of all (NULL).
 void co_proxied_plans_drop(struct co_proxied_world *world, const struct co_proxied_team *team);
 bool co_proxied_plans_tidy(struct co_proxied_world *world); // as of teams
+// Those that are doomed still, when the connection is about to end.
+void co_proxied_plans_abandon(struct co_proxied_world *world);
 
 // proxied_calls.c
-// Refused calls that are over.
-void co_proxied_refused_collect(struct co_proxied_world *world);
+// Gives calls that wait for room to the proxy, as far as there is some; refused ones that are over are gone. Cheap
+// where there are none.
+void co_proxied_calls_move(struct co_proxied_world *world);
+// The proxy has gone: all are over, those that wait for room, too.
+void co_proxied_calls_lose(struct co_proxied_world *world);
 
 #endif

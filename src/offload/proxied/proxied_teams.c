@@ -1,51 +1,82 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Teams of calls by proxies: communicators, as the proxy knows them. Cold.
+// Teams of calls by proxies: communicators, as the proxy knows them, which is told of one when it is first needed. It
+// may have so many open at a time: where a program has more communicators, the one that is idle and was not used for
+// longest is closed there, and opened again, with the number of its calls so far, at its next call. Cold.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/atomics.h"
 #include "offload/proxied/proxied_state.h"
 
-static int members_tell(struct co_proxied_world *world, uint64_t id, const int *world_ranks, uint32_t count)
-{
-    uint8_t *members = malloc((size_t)count * CO_OFFLOAD_MEMBER_BYTES);
-    if (members == NULL) {
-        return -ENOMEM;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        co_little_endian_put(members + (size_t)i * CO_OFFLOAD_MEMBER_BYTES, (uint32_t)world_ranks[i], 4);
-    }
-    int error = co_rank_client_open_team(world->client, id, members, count);
-    free(members);
-    return error;
-}
-
 int co_proxied_team_make(struct co_proxied_team **out, struct co_proxied_world *world, uint64_t id,
                          const int *world_ranks, uint32_t count, uint32_t place)
 {
-    struct co_proxied_team *team = calloc(1, sizeof *team);
-    int error = team == NULL ? -ENOMEM : members_tell(world, id, world_ranks, count);
-
-    if (error != 0) {
-        free(team);
-        return error;
+    struct co_proxied_team *team = calloc(1, sizeof *team + (size_t)count * CO_OFFLOAD_MEMBER_BYTES);
+    if (team == NULL) {
+        return -ENOMEM;
     }
-    *team = (struct co_proxied_team){.world = world, .id = id, .count = count, .place = place, .uses = 1};
+    *team = (struct co_proxied_team){
+        .world = world, .id = id, .count = count, .place = place, .uses = 1, .calls.members = count};
+    for (uint32_t i = 0; i < count; i++) {
+        co_little_endian_put(team->members + (size_t)i * CO_OFFLOAD_MEMBER_BYTES, (uint32_t)world_ranks[i], 4);
+    }
+    co_proxied_link_init(&team->waiting);
     co_proxied_link_join_last(&world->teams, &team->listed);
     *out = team;
     return 0;
 }
 
+// Nothing of it is under way or waits, and what the proxy has of it can be told again.
+static bool is_idle(const struct co_proxied_team *team)
+{
+    return team->is_told && team->calls.call_count == 0 && team->first == NULL;
+}
+
+// Its arguments stay, and are told again, too. False: not now.
+static bool team_hide(struct co_proxied_team *team)
+{
+    struct co_rank_client *client = team->world->client;
+    int error = co_rank_groups_forget(client, &team->calls);
+
+    if (error == 0) {
+        error = co_rank_client_close_team(client, team->id, team->count);
+    }
+    team->is_told = error != 0;
+    return !team->is_told;
+}
+
+static int team_open(struct co_proxied_team *team)
+{
+    return co_rank_client_open_team(team->world->client, team->id, team->members, team->count, team->begun);
+}
+
+int co_proxied_team_tell(struct co_proxied_team *team)
+{
+    struct co_proxied_world *world = team->world;
+    int error = team->is_told ? 0 : team_open(team);
+
+    for (struct co_proxied_link *link = world->teams.after, *next; error == -ENOSPC && link != &world->teams;
+         link = next) {
+        struct co_proxied_team *other = (struct co_proxied_team *)link;
+        next = link->after;
+        if (is_idle(other) && team_hide(other)) {
+            error = team_open(team);
+        }
+    }
+    team->is_told = error == 0;
+    return error;
+}
+
 static bool team_end(struct co_proxied_team *team)
 {
     struct co_proxied_world *world = team->world;
-    bool is_told = co_load_relaxed(&world->is_lost) || // relaxed: under the lock
+    bool is_over = !team->is_told || co_load_relaxed(&world->is_lost) || // relaxed: under the lock
                    co_rank_client_close_team(world->client, team->id, team->count) == 0;
-    if (is_told) {
+    if (is_over) {
         free(team);
     }
-    return is_told;
+    return is_over;
 }
 
 void co_proxied_team_release(struct co_proxied_team *team)

@@ -68,7 +68,7 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
 // Its calls end without a word, and its groups are forgotten.
 static void rank_release(struct co_proxy *proxy, struct co_proxy_rank *rank)
 {
-    for (uint32_t ticket = 0; rank->calls != NULL && ticket < CO_TICKETS; ticket++) {
+    for (uint32_t ticket = 0; rank->calls != NULL && ticket < rank->ticket_end; ticket++) {
         if (rank->calls[ticket] != NULL) {
             co_proxy_call_drop(proxy, rank->calls[ticket]);
         }
@@ -138,6 +138,16 @@ void co_proxy_rank_lost(struct co_proxy *proxy, int rank)
         gone_say(proxy, (uint32_t)rank);
     }
     co_proxy_ends_gone(proxy, (uint32_t)rank);
+}
+
+bool co_proxy_rank_is_condemned(const struct co_proxy *proxy, int rank)
+{
+    return proxy->ranks[rank].is_here && proxy->ranks[rank].has_said_too_much;
+}
+
+uint64_t co_proxy_rank_moved(const struct co_proxy *proxy, int rank)
+{
+    return proxy->ranks[rank].moved;
 }
 
 uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank)

@@ -53,6 +53,10 @@ int co_proxy_rank_join(struct co_proxy *proxy, int rank, struct co_rank_window *
 // Its connection is over. Its calls end without a word, and what others have with it ends with an error. Where it had
 // said BYE and all its calls were over, they hear so behind its last bytes. The window is not used any more.
 void co_proxy_rank_lost(struct co_proxy *proxy, int rank);
+// Whether it has to be hung up, though what it commands makes sense: others here keep too many words of it.
+bool co_proxy_rank_is_condemned(const struct co_proxy *proxy, int rank);
+// Bytes of its calls that have come or gone.
+uint64_t co_proxy_rank_moved(const struct co_proxy *proxy, int rank);
 // Calls that have not ended.
 uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank);
 

@@ -91,7 +91,6 @@ void co_proxy_end_enter(struct co_proxy *proxy, struct co_proxy_end *end)
     end->is_failed = end->is_failed || proxy->ranks[co_proxy_end_other(end)].is_gone;
     co_proxy_table_put(table, &end->node);
     co_proxy_peer_of(proxy, co_proxy_end_other(end))->end_count++;
-    proxy->ranks[end->call->rank].end_count++;
 }
 
 int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const struct co_offload_operation *operation)
@@ -161,7 +160,6 @@ static void end_remove(struct co_proxy *proxy, struct co_proxy_end *end)
     co_proxy_link_leave(&end->outgoing);
     co_proxy_table_remove(table_of(proxy, end->is_send), &end->node);
     co_proxy_peer_of(proxy, co_proxy_end_other(end))->end_count--;
-    proxy->ranks[end->call->rank].end_count--;
     end->state = CO_PROXY_END_OVER;
     loan_close(end);
 }
@@ -230,7 +228,8 @@ static int end_hear(struct co_proxy *proxy, struct co_proxy_end *end, enum co_of
 }
 
 // Of a message that is not called here. A rank has ends_max ends under way at most, and fewer failed ones when it calls
-// the last of them: who has said more of one is no longer heard of it, and its other ranks are.
+// the last of them; and those of one call of each team beside that. Whose proxy has said more of it is no longer heard
+// of it, and its other ranks are. One of ours comes so far if ranks agree to make each other's calls fail.
 static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node,
                      enum co_offload_record_kind kind, const struct co_offload_key *key)
 {
@@ -239,8 +238,11 @@ static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struc
 
     if (mark == NULL) {
         if (proxy->ranks[theirs].mark_count >= 2 * (size_t)proxy->config.ends_max) {
-            assert(!co_proxy_rank_is_ours(proxy, theirs)); // one of ours is refused before (co_proxy_call_begin)
-            co_proxy_ends_gone(proxy, theirs);
+            if (co_proxy_rank_is_ours(proxy, theirs)) {
+                proxy->ranks[theirs].has_said_too_much = true; // its connection ends, and with that it is gone
+            } else {
+                co_proxy_ends_gone(proxy, theirs);
+            }
             return 0;
         }
         mark = calloc(1, sizeof *mark);
@@ -352,7 +354,8 @@ void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank)
     }
     proxy->ranks[rank].is_gone = true;
     for (int i = 0; i < proxy->config.ranks; i++) {
-        for (uint32_t ticket = 0; proxy->ranks[i].call_count > 0 && ticket < CO_TICKETS; ticket++) {
+        uint32_t end = proxy->ranks[i].call_count > 0 ? proxy->ranks[i].ticket_end : 0;
+        for (uint32_t ticket = 0; ticket < end; ticket++) {
             if (proxy->ranks[i].calls[ticket] != NULL) {
                 call_gone(proxy, proxy->ranks[i].calls[ticket], rank);
             }

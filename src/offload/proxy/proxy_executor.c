@@ -32,17 +32,25 @@ static int operation_call(struct co_proxy *proxy, struct co_proxy_call *call,
     return error;
 }
 
+// What it counts against ends_max. Of a team's calls under way all but one do, by twice its members, whatever they are:
+// so the sum follows from how many there are, and a rank, which hears later that one is over, never has a smaller one.
+static uint32_t ends_counted(const struct co_proxy_team *team, uint32_t ends)
+{
+    return team == NULL ? ends : team->call_count > 0 ? 2 * team->count : 0;
+}
+
 int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struct co_proxy_group *group,
                         const struct co_offload_operation *basic)
 {
     struct co_proxy_rank *caller = &proxy->ranks[rank];
-    uint32_t ends = group != NULL ? group->ends : 1;
+    struct co_proxy_team *team = group != NULL ? group->team : NULL;
+    uint32_t ends = group != NULL ? group->ends : 1, counted = ends_counted(team, ends);
     int error = 0;
 
     if (caller->calls[ticket] != NULL) {
         return -EPROTO;
     }
-    if (ends > proxy->config.ends_max - caller->end_count || caller->failed_count >= proxy->config.ends_max) {
+    if (counted > proxy->config.ends_max - caller->end_count || caller->failed_count >= proxy->config.ends_max) {
         return -ENOSPC;
     }
     struct co_proxy_call *call = calloc(1, sizeof *call + ends * sizeof(struct co_proxy_end));
@@ -61,15 +69,20 @@ int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struc
         call->operations = &call->basic;
         call->count = 1;
     }
-    proxy->counts.operations += group != NULL && group->team != NULL ? ends : call->count;
+    proxy->counts.operations += team != NULL ? ends : call->count;
     caller->calls[ticket] = call;
+    caller->ticket_end = ticket < caller->ticket_end ? caller->ticket_end : ticket + 1;
     caller->call_count++;
+    caller->end_count += counted;
+    if (team != NULL) {
+        team->call_count++;
+    }
     call->is_runnable = true;
     co_proxy_link_join_last(&proxy->runnable, &call->runnable);
     for (uint32_t i = 0; i < call->count && error == 0; i++) {
         error = operation_call(proxy, call, &call->operations[i]);
     }
-    if (group != NULL && group->team != NULL) {
+    if (team != NULL) {
         error = co_proxy_pattern_call(proxy, call);
     }
     call->error = error; // the caller's connection ends, and the call with it
@@ -126,7 +139,12 @@ bool co_proxy_call_advance(struct co_proxy *proxy, struct co_proxy_call *call)
 void co_proxy_call_free(struct co_proxy *proxy, struct co_proxy_call *call)
 {
     struct co_proxy_rank *caller = &proxy->ranks[call->rank];
+    struct co_proxy_team *team = call->group != NULL ? call->group->team : NULL;
 
+    if (team != NULL) {
+        team->call_count--;
+    }
+    caller->end_count -= ends_counted(team, call->group != NULL ? call->group->ends : 1);
     caller->calls[call->ticket] = NULL;
     caller->call_count--;
     if (call->is_runnable) {

@@ -29,7 +29,7 @@ int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, co
     if (bytes != (size_t)command->operations * CO_OFFLOAD_OPERATION_BYTES) {
         return -EPROTO;
     }
-    if (rank->groups.count >= proxy->config.groups_max ||
+    if (rank->groups.count >= proxy->config.groups_max || rank->operation_count > CO_OFFLOAD_OPERATIONS_KEPT ||
         command->operations > CO_OFFLOAD_OPERATIONS_KEPT - rank->operation_count) {
         return -ENOSPC;
     }

@@ -76,7 +76,8 @@ int co_proxy_pattern_define(struct co_proxy *proxy, struct co_proxy_rank *rank,
         return -EPROTO;
     }
     uint32_t kept = has_blocks ? team->count : 1;
-    if (rank->groups.count >= proxy->config.groups_max || kept > CO_OFFLOAD_OPERATIONS_KEPT - rank->operation_count) {
+    if (rank->groups.count >= proxy->config.groups_max ||
+        kept > CO_OFFLOAD_OPERATIONS_KEPT + CO_OFFLOAD_MEMBERS_KEPT - rank->operation_count) { // one of each team
         return -ENOSPC;
     }
     struct co_proxy_group *group = group_make(team, command->has_own, has_blocks);

@@ -148,7 +148,7 @@ static bool commands_take(struct co_proxy_service *service, int rank)
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
     const uint64_t *operations = &co_proxy_counts(service->proxy)->operations;
     uint64_t before = *operations;
-    int result = 1;
+    int result = co_proxy_rank_is_condemned(service->proxy, rank) ? -ENOSPC : 1;
 
     for (int i = 0; i < COMMANDS_A_TURN && *operations - before < OPERATIONS_A_TURN && result > 0; i++) {
         result = co_segment_take(&served->segment, bytes);
@@ -171,8 +171,10 @@ bool co_proxy_service_progress(struct co_proxy_service *service)
 
     for (uint32_t i = 0; i < service->rank_count; i++) {
         if (service->ranks[i].is_here) {
-            // relaxed: a rank looks only whether it moves
-            co_add_relaxed(&service->ranks[i].segment.memory->heartbeat, 1);
+            struct co_segment_memory *memory = service->ranks[i].segment.memory;
+            // relaxed: a rank looks only whether they change
+            co_add_relaxed(&memory->heartbeat, 1);
+            co_store_relaxed(&memory->moved, co_proxy_rank_moved(service->proxy, (int)i));
             has_more = commands_take(service, (int)i) || has_more;
         }
     }

@@ -61,8 +61,9 @@ struct co_proxy_called {
 
 struct co_proxy_team {
     uint64_t id;
-    uint32_t uses; // patterns, and one while it is open
-    uint64_t next; // the rank's next call
+    uint32_t uses;       // patterns, and one while it is open
+    uint64_t next;       // the rank's next call
+    uint32_t call_count; // under way; all but one of them count as ends
     uint32_t peer_count;
     uint32_t *peers;       // proxies of members
     uint32_t count, place; // of the rank itself
@@ -100,9 +101,12 @@ struct co_proxy_call {
 
 struct co_proxy_rank {
     bool is_here, is_leaving, is_gone; // of all ranks only is_gone
+    bool has_said_too_much;            // of what others here have not called: it has to go
     struct co_rank_window *window;
-    struct co_proxy_call **calls; // by ticket
-    uint32_t call_count, end_count;
+    struct co_proxy_call **calls; // by ticket, below ticket_end
+    uint32_t ticket_end, call_count;
+    uint32_t end_count;    // of calls under way, as co_proxy_call_begin counts them
+    uint64_t moved;        // bytes of its calls
     uint32_t failed_count; // ends that failed before their other end was heard of: it may keep a mark of each
     uint32_t sequence_count;
     uint32_t operation_count;  // of its groups, forgotten ones that calls still need among them

@@ -134,8 +134,11 @@ int co_proxy_team_open(struct co_proxy *proxy, int number, const struct co_offlo
         free(peers);
         return -ENOMEM;
     }
-    *team = (struct co_proxy_team){
-        .id = command->team, .uses = 1, .count = count, .next = proxy->config.first_number, .peers = peers};
+    *team = (struct co_proxy_team){.id = command->team,
+                                   .uses = 1,
+                                   .count = count,
+                                   .next = proxy->config.first_number + command->begun,
+                                   .peers = peers};
     int error = team_fill(proxy, team, (uint32_t)number, definition);
     if (error == 0) {
         error = co_hash_map_put(&rank->teams, team->id, team);

@@ -46,6 +46,7 @@ void co_proxy_piece_sent(struct co_proxy *proxy, struct co_proxy_end *end, size_
 {
     end->moved += record_bytes - CO_OFFLOAD_RECORD_DATA_HEAD_BYTES;
     proxy->counts.bytes_sent += record_bytes - CO_OFFLOAD_RECORD_DATA_HEAD_BYTES;
+    proxy->ranks[end->call->rank].moved += record_bytes - CO_OFFLOAD_RECORD_DATA_HEAD_BYTES;
     if (end->moved == end->bytes) {
         co_proxy_end_finish(proxy, end, 0, false);
     } else {
@@ -103,6 +104,7 @@ int co_proxy_piece_in(struct co_proxy *proxy, int peer, const struct co_offload_
     if (error == 0) {
         end->moved += record->data.payload_bytes;
         proxy->counts.bytes_received += record->data.payload_bytes;
+        proxy->ranks[end->call->rank].moved += record->data.payload_bytes;
     }
     if (error == 0 && end->moved == end->whole) {
         uint64_t bytes = end->whole < end->bytes ? end->whole : end->bytes;

@@ -22,9 +22,6 @@ int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *m
     client->config = *config;
     co_rank_tags_open(&client->tags, config->ends_max);
     client->next_number = 1;
-    for (uint32_t i = 0; i < CO_TICKETS; i++) {
-        client->free_tickets[client->free_count++] = CO_TICKETS - 1 - i;
-    }
     *out = client;
     return 0;
 }
@@ -57,28 +54,71 @@ int co_rank_operation_encode(const struct co_rank_client *client, const struct c
     return co_offload_operation_decode(&back, bytes, client->config.ranks) == 0 ? 0 : -EINVAL;
 }
 
-int co_rank_call_give(struct co_rank_client *client, struct co_offload_command *command, struct co_rank_group *group,
-                      uint32_t ends, uint32_t *ticket)
+// One that was given back, so that the others need no memory. There is one for each call that counts, and one for each
+// team.
+static uint32_t ticket_next(const struct co_rank_client *client)
 {
-    if (client->free_count == 0) {
-        return -EAGAIN;
-    }
-    command->ticket = client->free_tickets[client->free_count - 1];
-    int error = co_rank_command_give(client, command, NULL, 0);
-    if (error == 0) {
-        client->free_count--;
-        client->group_of[command->ticket] = group;
-        client->is_used[command->ticket] = true;
-        client->ends_of[command->ticket] = ends;
-        client->end_count += ends;
-        *ticket = command->ticket;
-    }
-    return error;
+    return client->free_count > 0 ? client->free_tickets[client->free_count - 1] : client->ticket_end;
 }
 
-int co_rank_ends_check(const struct co_rank_client *client, uint32_t ends)
+static void ticket_take(struct co_rank_client *client, uint32_t ticket)
 {
-    return ends > client->config.ends_max ? -ENOSPC : ends > client->config.ends_max - client->end_count ? -EAGAIN : 0;
+    if (client->free_count > 0) {
+        client->free_count--;
+    } else {
+        client->ticket_end++;
+    }
+    client->is_used[ticket] = true;
+}
+
+// Whether one more, or one less, beside those of its team that are under way is one that counts; and what it counts.
+// The proxy counts alike (proxy_executor.c), and no more than this: there a call is over before it is collected here.
+static bool counts(const struct co_rank_team *team)
+{
+    return team == NULL || team->call_count > 0;
+}
+
+static uint32_t ends_counted(const struct co_rank_team *team, uint32_t ends)
+{
+    return team == NULL ? ends : 2 * team->members;
+}
+
+int co_rank_call_give(struct co_rank_client *client, struct co_offload_command *command, struct co_rank_group *group,
+                      struct co_rank_team *team, uint32_t ends, uint32_t *ticket)
+{
+    command->ticket = ticket_next(client);
+    int error = co_rank_command_give(client, command, NULL, 0);
+    if (error != 0) {
+        return error;
+    }
+    if (counts(team)) {
+        client->call_count++;
+        client->end_count += ends_counted(team, ends);
+    }
+    if (team != NULL) {
+        team->call_count++;
+    }
+    ticket_take(client, command->ticket);
+    client->group_of[command->ticket] = group;
+    client->team_of[command->ticket] = team;
+    client->ends_of[command->ticket] = ends;
+    *ticket = command->ticket;
+    return 0;
+}
+
+int co_rank_ends_check(const struct co_rank_client *client, const struct co_rank_team *team, uint32_t ends)
+{
+    uint32_t counted = ends_counted(team, ends);
+
+    if (!counts(team)) {
+        return 0;
+    }
+    if (team == NULL && ends > client->config.ends_max) {
+        return -ENOSPC;
+    }
+    bool has_room = client->call_count < CO_OFFLOAD_CALLS_MAX && counted <= client->config.ends_max &&
+                    client->end_count <= client->config.ends_max - counted;
+    return has_room ? 0 : -EAGAIN;
 }
 
 int co_rank_client_start(struct co_rank_client *client, const struct co_offload_operation *operation, uint32_t *ticket)
@@ -90,7 +130,7 @@ int co_rank_client_start(struct co_rank_client *client, const struct co_offload_
         co_rank_operation_encode(client, operation, bytes) != 0) {
         return -EINVAL;
     }
-    int error = co_rank_ends_check(client, 1);
+    int error = co_rank_ends_check(client, NULL, 1);
     if (error == 0) {
         error = co_rank_tags_add(&client->tags, CO_OFFLOAD_BASIC, bytes, 1);
     }
@@ -101,12 +141,14 @@ int co_rank_client_start(struct co_rank_client *client, const struct co_offload_
         client,
         &(struct co_offload_command){.kind = is_send ? CO_OFFLOAD_COMMAND_SEND : CO_OFFLOAD_COMMAND_RECEIVE,
                                      .operation = *operation},
-        NULL, 1, ticket);
+        NULL, NULL, 1, ticket);
 }
 
-int co_rank_client_open_team(struct co_rank_client *client, uint64_t team, const uint8_t *members, uint32_t count)
+int co_rank_client_open_team(struct co_rank_client *client, uint64_t team, const uint8_t *members, uint32_t count,
+                             uint64_t begun)
 {
-    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_TEAM_OPEN, .team = team, .operations = count};
+    struct co_offload_command command = {
+        .kind = CO_OFFLOAD_COMMAND_TEAM_OPEN, .team = team, .operations = count, .begun = begun};
 
     if (client->team_count >= CO_OFFLOAD_TEAMS_MAX || count > CO_OFFLOAD_MEMBERS_KEPT - client->member_count) {
         return -ENOSPC;
@@ -126,12 +168,12 @@ int co_rank_client_close_team(struct co_rank_client *client, uint64_t team, uint
     return error;
 }
 
-int co_rank_client_refuse(struct co_rank_client *client, uint64_t team, uint32_t count, uint32_t *ticket)
+int co_rank_client_refuse(struct co_rank_client *client, uint64_t id, struct co_rank_team *team, uint32_t *ticket)
 {
-    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = team};
-    int error = co_rank_ends_check(client, 2 * (count - 1));
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = id};
+    int error = co_rank_ends_check(client, team, 0);
 
-    return error == 0 ? co_rank_call_give(client, &command, NULL, 2 * (count - 1), ticket) : error;
+    return error == 0 ? co_rank_call_give(client, &command, NULL, team, 0, ticket) : error;
 }
 
 int co_rank_client_bye(struct co_rank_client *client)
@@ -148,9 +190,16 @@ bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket
 static void ticket_release(struct co_rank_client *client, uint32_t ticket)
 {
     struct co_rank_group *group = client->group_of[ticket];
+    struct co_rank_team *team = client->team_of[ticket];
 
     client->is_used[ticket] = false;
-    client->end_count -= client->ends_of[ticket];
+    if (team != NULL) {
+        team->call_count--;
+    }
+    if (counts(team)) {
+        client->call_count--;
+        client->end_count -= ends_counted(team, client->ends_of[ticket]);
+    }
     if (group != NULL) {
         group->ticket = CO_TICKETS;
         client->operation_count -= group->number == 0 ? group->count : 0; // forgotten meanwhile
@@ -172,7 +221,7 @@ struct co_offload_completion co_rank_client_collect(struct co_rank_client *clien
 
 void co_rank_client_lost(struct co_rank_client *client)
 {
-    for (uint32_t ticket = 0; ticket < CO_TICKETS; ticket++) {
+    for (uint32_t ticket = 0; ticket < client->ticket_end; ticket++) {
         if (client->is_used[ticket] && !co_segment_is_done(&client->segment, ticket)) {
             ticket_release(client, ticket);
         }

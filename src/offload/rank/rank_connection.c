@@ -32,7 +32,7 @@ struct co_rank_connection {
     struct co_segment_memory *memory;
     int socket;
     int proxy; // a pidfd, or -1
-    bool is_lost;
+    bool is_lost, is_broken;
     struct co_proxy_heartbeat heartbeat;
     struct co_rank_copies copies;
     void (*progress)(void *context); // NULL: nothing
@@ -230,7 +230,7 @@ static void proxy_continue(const struct co_rank_connection *connection)
 
 void co_rank_connection_close(struct co_rank_connection *connection)
 {
-    for (int i = 0; i < BYE_TRIES && co_rank_connection_look(connection); i++) {
+    for (int i = 0; i < BYE_TRIES && !connection->is_broken && co_rank_connection_look(connection); i++) {
         if (co_rank_client_bye(connection->client) == 0) {
             break;
         }
@@ -310,9 +310,9 @@ bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now
 
 void co_rank_connection_break(struct co_rank_connection *connection)
 {
-    if (!connection->is_lost) {
-        (void)co_local_end(connection->socket); // it stays a descriptor: who sleeps on it wakes
-        connection_lose(connection);
+    if (!connection->is_lost && !connection->is_broken) {
+        connection->is_broken = true;
+        (void)co_local_end(connection->socket); // the proxy closes its end when it has let go of this rank's memory
     }
 }
 

@@ -47,7 +47,9 @@ bool co_rank_connection_look(struct co_rank_connection *connection);
 // The same for who waits by himself, about every 100 ms: also whether the proxy moves. One that does not, for so long
 // as the deadline is, is killed. Rings are left to who sleeps.
 bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns);
-// Ends it without a word: for the proxy, and so for all others, this rank is gone. As lost from here on.
+// Ends it without a word: for the proxy, and so for all others, this rank is gone. It is lost, and its calls are, when
+// the proxy has heard that, or was killed since it does not move: until then it may still reach the rank's memory, so
+// whoever waits looks on (look, tend). Nothing begins any more.
 void co_rank_connection_break(struct co_rank_connection *connection);
 // Readable when the proxy has rung, or has gone; -1: it has.
 int co_rank_connection_descriptor(const struct co_rank_connection *connection);

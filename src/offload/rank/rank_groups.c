@@ -42,7 +42,8 @@ static int group_forget(struct co_rank_group *group)
 
 static bool has_room(const struct co_rank_client *client, uint32_t operations)
 {
-    return operations <= CO_OFFLOAD_OPERATIONS_KEPT - client->operation_count;
+    return client->operation_count <= CO_OFFLOAD_OPERATIONS_KEPT &&
+           operations <= CO_OFFLOAD_OPERATIONS_KEPT - client->operation_count;
 }
 
 // The one that has to go before another one is told; NULL: none, or none that would give room. The proxy keeps the
@@ -76,7 +77,8 @@ static int group_define(struct co_rank_group *group)
             return error;
         }
     }
-    if (!has_room(client, group->count)) {
+    bool is_first = group->team != NULL && group->team->call_count == 0; // has always room
+    if (!is_first && !has_room(client, group->count)) {
         return -EAGAIN;
     }
     int error =
@@ -135,6 +137,22 @@ int co_rank_group_pattern(struct co_rank_client *client, const struct co_offload
     return 0;
 }
 
+int co_rank_groups_forget(struct co_rank_client *client, const struct co_rank_team *team)
+{
+    int error = 0;
+
+    for (struct co_rank_group *group = client->oldest, *newer; error == 0 && group != NULL; group = newer) {
+        newer = group->newer;
+        error = group->team == team ? group_forget(group) : 0;
+    }
+    return error;
+}
+
+void co_rank_group_join(struct co_rank_group *group, struct co_rank_team *team)
+{
+    group->team = team;
+}
+
 int co_rank_group_record(struct co_rank_group *group, const struct co_offload_operation *operation)
 {
     uint8_t bytes[CO_OFFLOAD_OPERATION_BYTES];
@@ -167,7 +185,7 @@ int co_rank_group_record(struct co_rank_group *group, const struct co_offload_op
 
 static int group_check(struct co_rank_group *group)
 {
-    int error = co_rank_ends_check(group->client, group->ends);
+    int error = co_rank_ends_check(group->client, group->team, group->ends);
 
     if (error == 0 && !group->has_tags) {
         error = co_rank_tags_add(&group->client->tags, CO_OFFLOAD_GROUP, group->operations, group->count);
@@ -190,7 +208,7 @@ int co_rank_group_call(struct co_rank_group *group, uint32_t *ticket)
     }
     if (error == 0) {
         struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_CALL, .group = group->number};
-        error = co_rank_call_give(client, &command, group, group->ends, &group->ticket);
+        error = co_rank_call_give(client, &command, group, group->team, group->ends, &group->ticket);
     }
     if (error != 0) {
         group->ticket = CO_TICKETS;
@@ -204,13 +222,29 @@ int co_rank_group_call(struct co_rank_group *group, uint32_t *ticket)
     return 0;
 }
 
+static void group_release(struct co_rank_group *group)
+{
+    free(group->operations);
+    free(group);
+}
+
 int co_rank_group_free(struct co_rank_group *group)
 {
     int error = group->ticket != CO_TICKETS ? -EBUSY : group->number != 0 ? group_forget(group) : 0;
 
     if (error == 0) {
-        free(group->operations);
-        free(group);
+        group_release(group);
     }
     return error;
+}
+
+void co_rank_group_abandon(struct co_rank_group *group)
+{
+    if (group->number != 0) {
+        known_leave(group->client, group);
+    }
+    if (group->ticket != CO_TICKETS) {
+        group->client->group_of[group->ticket] = NULL;
+    }
+    group_release(group);
 }

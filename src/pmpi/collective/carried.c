@@ -15,26 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Who waits for room looks after the proxy, too, as if a call were under way: it may have gone.
-static void await_room(struct co_wait *wait)
-{
-    co_add_relaxed(&co_proxies.under_way, 1); // relaxed: this thread looks itself
-    co_engine_wait_turn(co_process.engine, wait);
-    co_sub_relaxed(&co_proxies.under_way, 1); // relaxed: likewise
-}
-
-// Room for one more comes when the proxy has taken what it was told.
 static int open_team(struct co_proxied_team **team, uint64_t id, const int *members, int size, int rank)
 {
-    struct co_wait wait = {.call = "the opening of a communicator for proxies"};
-    int error;
-    if (members == NULL) {
-        return -ENOMEM;
+    return members == NULL ? -ENOMEM : co_proxied_team_open(team, co_proxies_world(), id, members, size, rank);
+}
+
+// What has just begun may have no room at the proxy yet: then whatever moves the engine sees to it.
+static void look_for_room(void)
+{
+    if (__builtin_expect(co_proxied_is_crowded(co_proxies_world()), 0)) {
+        co_store_relaxed(co_proxies.is_crowded, true); // relaxed: who moves takes the world's lock
     }
-    while ((error = co_proxied_team_open(team, co_proxies_world(), id, members, size, rank)) == -EAGAIN) {
-        await_room(&wait);
-    }
-    return error;
 }
 
 static int need_team(const struct co_communicator *entry, struct co_proxied_team **team)
@@ -85,14 +76,10 @@ static void close_team(const struct co_nonblocking *operation)
 
 static void refuse(struct co_proxied_team *team)
 {
-    struct co_wait wait = {.call = "a collective that cannot begin"};
-    int error;
-    while ((error = co_proxied_refuse(team)) == -EAGAIN) {
-        await_room(&wait);
-    }
-    if (error != 0) {
+    if (co_proxied_refuse(team) != 0) {
         co_proxied_break(co_proxies_world()); // or the others would wait for this one
     }
+    look_for_room();
 }
 
 static void give_up(const struct co_nonblocking *operation, int error)
@@ -152,13 +139,10 @@ void co_carried_describe(const void *operation, char *text, size_t room)
 int co_carried_begin(struct co_nonblocking *operation,
                      int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation))
 {
-    struct co_wait wait = {.call = operation->kind->request.call};
-    int error;
-    while ((error = begin(&operation->proxied, operation)) == -EAGAIN) {
-        await_room(&wait);
-    }
+    int error = begin(&operation->proxied, operation);
     if (error == 0) {
         co_add_relaxed(&co_proxies.under_way, 1); // relaxed: who waits is told of the call otherwise
+        look_for_room();
     }
     return error;
 }

@@ -32,7 +32,7 @@ void co_carried_describe(const void *operation, char *text, size_t room);
 // A call that is taken, as co_nonblocking_take.
 int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);
 
-// For `submit`: begins it by `begin`, and waits for room where as much is under way as may be. 0 or -errno.
+// For `submit`: begins it by `begin`. 0 or -errno.
 int co_carried_begin(struct co_nonblocking *operation,
                      int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation));
 

@@ -33,8 +33,24 @@ static void look(void *arg, uint64_t now_ns)
     (void)co_proxied_look(arg, now_ns); // calls that it ends are done
 }
 
-struct co_proxies co_proxies = {
-    .members_most = CO_PROXIED_MEMBERS_MAX, .descriptor = descriptor, .sleeps = sleeps, .wakes = wakes, .look = look};
+static bool move(void *arg)
+{
+    co_proxied_move(arg);
+    return co_proxied_is_crowded(arg);
+}
+
+static uint64_t moved(void *arg)
+{
+    return co_proxied_moved(arg);
+}
+
+struct co_proxies co_proxies = {.members_most = CO_PROXIED_MEMBERS_MAX,
+                                .descriptor = descriptor,
+                                .sleeps = sleeps,
+                                .wakes = wakes,
+                                .look = look,
+                                .move = move,
+                                .moved = moved};
 
 // All decide alike, so none has proxies where one has not, for want of memory perhaps.
 static bool is_open_everywhere(const struct co_bootstrap *bootstrap, int error)

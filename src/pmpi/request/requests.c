@@ -4,11 +4,14 @@
 #include "pmpi/request/requests.h"
 
 #include "base/clock.h"
+#include "base/plain_counters.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/p2p/freed_receives.h"
 #include "pmpi/p2p/messages.h"
 #include "pmpi/request/persistent.h"
 #include "pmpi/life/progress_hook.h"
+
+#include <sched.h>
 
 _Atomic size_t co_requests_outstanding;
 
@@ -107,11 +110,40 @@ bool co_request_wait_for(const struct co_mpi_request *request, struct co_wait *w
     }
 }
 
+// A thread may look at requests that others complete (co_requests_drain): a guard is held while one looks, while the
+// operation is settled, behind which nobody looks into it, and while the kind goes. Where threads take turns there is
+// nobody else.
+static bool guard_try(struct co_mpi_request *request)
+{
+    return co_threads_take_turns ||
+           !atomic_exchange_explicit(&request->is_guarded, true, memory_order_acquire); // acquire J1
+}
+
+static void guard_drop(struct co_mpi_request *request)
+{
+    if (!co_threads_take_turns) {
+        co_store_release(&request->is_guarded, false); // release J1
+    }
+}
+
+// Messages are not looked at so.
+static void guard_take(struct co_mpi_request *request, bool is_message)
+{
+    while (!is_message && !guard_try(request)) {
+        sched_yield(); // who has it may have been preempted
+    }
+}
+
 static void settle(struct co_mpi_request *request)
 {
     if (!request->is_settled) {
-        request->result = kind_of(request)->settle(request->operation);
+        const struct co_request_kind *kind = kind_of(request);
+        guard_take(request, kind->is_message);
+        request->result = kind->settle(request->operation);
         request->is_settled = true;
+        if (!kind->is_message) {
+            guard_drop(request);
+        }
     }
 }
 
@@ -134,8 +166,10 @@ static void unbind(struct co_mpi_request *request)
 {
     struct co_communicator *communicator = request->communicator;
     bool is_message = kind_of(request)->is_message;
+    guard_take(request, is_message);
     co_store_release(&request->kind, NULL); // release E1
     if (!is_message) {
+        guard_drop(request);
         co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
     }
     co_communicator_drop(communicator);
@@ -264,16 +298,24 @@ struct drain {
     struct co_wait wait;
 };
 
+// Another thread may complete it at any moment: then its kind is gone, or it is one of other things. Messages are
+// waited for by their context.
+static bool is_under_way(struct co_mpi_request *request, const struct co_communicator *communicator)
+{
+    if (!guard_try(request)) {
+        return true; // who has it is about to end it
+    }
+    const struct co_request_kind *kind = kind_of(request);
+    bool is_ours = kind != NULL && !kind->is_message && request->communicator == communicator;
+    bool is_under_way = is_ours && !request->is_settled && !kind->is_done(request->operation);
+    guard_drop(request);
+    return is_under_way;
+}
+
 static void drain_one(struct co_mpi_request *request, void *arg)
 {
     struct drain *drain = arg;
-    // A request completed by another thread meanwhile is none of ours any more: its kind is gone.
-    for (;;) {
-        const struct co_request_kind *kind = kind_of(request);
-        if (kind == NULL || request->communicator != drain->communicator || request->is_settled ||
-            kind->is_done(request->operation)) {
-            return;
-        }
+    while (is_under_way(request, drain->communicator)) {
         co_engine_wait_turn(co_process.engine, &drain->wait);
     }
 }

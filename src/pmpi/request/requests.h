@@ -45,7 +45,8 @@ struct co_mpi_request {
     struct co_communicator *communicator; // held
     struct co_persistent *persistent;     // what MPI_Start starts, NULL: not persistent
     bool is_settled;
-    int result; // once settled: 0 or -errno
+    _Atomic bool is_guarded; // of a collective: nobody else settles it, or takes its kind away
+    int result;              // once settled: 0 or -errno
 };
 
 _Static_assert(sizeof(struct co_mpi_request) == CO_CACHE_LINE, "one line");

@@ -37,7 +37,7 @@ static void golden_bytes(void **state)
         9, 0, 0, 0, 0, 0, 0, 0, 7, 0,    0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,    0, 0, 0, 0, 0, 0, 0,
         5, 0, 0, 0, 3, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t golden_team[CO_OFFLOAD_COMMAND_BYTES] = {
-        7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3};
+        7, 0, 0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3};
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
 
     co_offload_command_encode(bytes, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_ALLTOALL,
@@ -50,6 +50,7 @@ static void golden_bytes(void **state)
     assert_memory_equal(bytes, golden_alltoall, sizeof bytes);
     co_offload_command_encode(bytes, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_OPEN,
                                                                   .team = UINT64_C(0x300000005),
+                                                                  .begun = 0x106,
                                                                   .operations = 4,
                                                                   .definition = 512});
     assert_memory_equal(bytes, golden_team, sizeof bytes);
@@ -81,6 +82,7 @@ static struct co_offload_command command_of(uint32_t kind)
         command.team = UINT64_MAX;
         command.ticket = kind == CO_OFFLOAD_COMMAND_REFUSE ? 1023 : 0;
         command.group = is_equal || has_lengths ? 6 : 0;
+        command.begun = kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? CO_OFFLOAD_BEGUN_MAX : 0;
         command.has_own = is_equal || has_lengths;
         command.operations = has_lengths || kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? CO_OFFLOAD_MEMBERS_MAX : 0;
         command.definition = command.operations > 0 ? 4096 : 0;
@@ -154,6 +156,9 @@ static void commands_of_a_hostile_rank(void **state)
     command.operations = CO_OFFLOAD_MEMBERS_MAX + 1;
     assert_int_equal(decode_command(&command), -EPROTO);
     command.operations = 0;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command = command_of(CO_OFFLOAD_COMMAND_TEAM_OPEN);
+    command.begun++;
     assert_int_equal(decode_command(&command), -EPROTO);
     command = command_of(CO_OFFLOAD_COMMAND_ALLTOALL);
     command.bytes = CO_OFFLOAD_BYTES_MAX + 1;

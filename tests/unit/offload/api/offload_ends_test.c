@@ -20,7 +20,7 @@
 
 #include "offload_ranks.h"
 
-enum { STEPS = 4, PROXIES_MAX = 4 }; // gathers of an opening, of several nodes
+enum { STEPS = 5, PROXIES_MAX = 4 }; // gathers of an opening, of several nodes; no proxy before the third
 
 static char folder[64];
 
@@ -139,7 +139,7 @@ static void a_rank_is_killed_at_the_start(void **state)
     for (int nodes = 1; nodes <= 2; nodes++) {
         setenv("CASTOFF_NODE_RANKS", nodes == 1 ? "2" : "1", 1);
         for (plan.rank = 0; plan.rank < 2; plan.rank++) {
-            for (plan.step = 2; plan.step <= STEPS - (nodes == 1); plan.step++) {
+            for (plan.step = 3; plan.step <= STEPS - (nodes == 1); plan.step++) {
                 ranks_run(2, cannot_open);
                 no_proxy_stays();
             }
@@ -154,7 +154,7 @@ static void proxies_are_hit_at_the_start(int signal)
     plan.proxys = signal;
     for (int nodes = 1; nodes <= 2; nodes++) {
         setenv("CASTOFF_NODE_RANKS", nodes == 1 ? "2" : "1", 1);
-        plan.step = nodes + 1; // when they serve: before ranks, or other proxies, come
+        plan.step = nodes + 2; // when they serve: before ranks, or other proxies, come
         plan.rank = 0;
         ranks_run(2, cannot_open);
         no_proxy_stays();

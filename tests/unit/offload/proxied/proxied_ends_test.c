@@ -308,35 +308,6 @@ static void its_proxy_dies_test(void **state)
     ranks_end();
 }
 
-// Rank 2 can open nothing: for the others it is gone.
-static void a_rank_breaks(void)
-{
-    struct co_proxied_world *world = proxied_open(settings);
-    struct co_proxied_team *team = proxied_team(world, 8);
-    unsigned char send[4 * 40], receive[4 * 40];
-    struct co_proxied_call *call;
-
-    exchange_by_all(world, team);
-    if (ranks_own == 2) {
-        co_proxied_break(world);
-        MUST(co_proxied_world_is_lost(world));
-        MUST(co_proxied_alltoall(&call, team, send, receive, 40) == -ECONNRESET);
-    } else {
-        MUST(co_proxied_alltoall(&call, team, send, receive, 40) == 0);
-        struct co_proxied_result result = proxied_wait(world, call);
-        MUST(result.error == -ECONNRESET && result.with == 2);
-    }
-    co_proxied_team_close(team);
-    co_proxied_close(world);
-}
-
-static void a_rank_breaks_test(void **state)
-{
-    (void)state;
-    settings = pairs;
-    ranks_run(4, a_rank_breaks);
-}
-
 // Both have begun and are stopped: the bytes come all the same.
 static void stopped(void)
 {
@@ -379,7 +350,7 @@ int main(void)
         cmocka_unit_test(refused_test),           cmocka_unit_test(refused_beside_done_ones_test),
         cmocka_unit_test(no_memory_to_copy_test), cmocka_unit_test(forks_test),
         cmocka_unit_test(a_rank_dies_test),       cmocka_unit_test(its_proxy_dies_test),
-        cmocka_unit_test(a_rank_breaks_test),     cmocka_unit_test(stopped_test),
+        cmocka_unit_test(stopped_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

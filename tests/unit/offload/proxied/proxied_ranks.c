@@ -14,6 +14,7 @@
 #include "base/poll.h"
 #include "base/settings.h"
 #include "offload/proxied/proxied_state.h"
+#include "offload/rank/rank_client_state.h"
 
 struct co_proxied_world *proxied_open(const char *const settings[])
 {
@@ -53,6 +54,11 @@ struct co_proxied_team *proxied_team(struct co_proxied_world *world, uint64_t id
     }
     MUST(co_proxied_team_open(&team, world, id, ranks, ranks_count, ranks_own) == 0);
     return team;
+}
+
+void proxied_leave_room_for_teams(struct co_proxied_world *world, uint32_t teams)
+{
+    world->client->team_count = CO_OFFLOAD_TEAMS_MAX - teams;
 }
 
 unsigned char proxied_byte(int from, int to, unsigned call)
@@ -112,11 +118,7 @@ void proxied_exchange(struct co_proxied_world *world, struct co_proxied_team *te
 
     proxied_fill(send, ranks_count, bytes, ranks_own, call);
     memset(receive, 99, all + 1);
-    int error;
-    do { // what was closed before may have filled the ring of commands
-        error = co_proxied_alltoall(&under_way, team, send, receive, bytes);
-    } while (error == -EAGAIN);
-    MUST(error == 0);
+    MUST(co_proxied_alltoall(&under_way, team, send, receive, bytes) == 0);
     struct co_proxied_result result = proxied_wait(world, under_way);
     MUST(result.error == 0 && result.with == -1 && result.bytes == all);
     MUST(proxied_has(receive, ranks_count, bytes, ranks_own, call) && receive[all] == 99);

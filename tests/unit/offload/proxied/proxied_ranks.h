@@ -12,6 +12,9 @@
 struct co_proxied_world *proxied_open(const char *const settings[]);
 struct co_proxied_team *proxied_team(struct co_proxied_world *world, uint64_t id); // of all, in their order
 
+// As if the proxy had all others open that it may have; none is told so far.
+void proxied_leave_room_for_teams(struct co_proxied_world *world, uint32_t teams);
+
 unsigned char proxied_byte(int from, int to, unsigned call);
 void proxied_fill(unsigned char *send, int members, size_t bytes, int rank, unsigned call);
 bool proxied_has(const unsigned char *receive, int members, size_t bytes, int rank, unsigned call);

@@ -73,35 +73,89 @@ static void blocks_stand_in_the_area(void **state)
     assert_int_equal(co_rank_group_free(group), 0);
 }
 
-// Each member has two ends in a call, and a rank only so many.
+// Each member has two ends in a call, and a rank only so many, beside one call of each team.
 static void ends_of_calls_have_an_end(void **state)
 {
     (void)state;
-    struct co_rank_group *groups[2];
-    uint32_t ticket, other;
+    struct co_rank_team team = {.members = MEMBERS};
+    struct co_rank_group *groups[3];
+    uint32_t tickets[3], other;
 
-    rank_rig_open_again(2, 7);
-    for (int i = 0; i < 2; i++) {
+    rank_rig_open_again(3, 2 * MEMBERS + 1);
+    for (int i = 0; i < 3; i++) {
         assert_int_equal(co_rank_group_pattern(rank_rig.client, &equal, NULL, MEMBERS, &groups[i]), 0);
+        co_rank_group_join(groups[i], &team);
     }
-    assert_int_equal(co_rank_group_call(groups[0], &ticket), 0);
-    assert_int_equal(co_rank_group_call(groups[1], &other), -EAGAIN);
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, MEMBERS, &other), -EAGAIN);
-    rank_rig_next(CO_OFFLOAD_COMMAND_ALLTOALL);
-    rank_rig_next(CO_OFFLOAD_COMMAND_CALL);
-    rank_rig_complete(ticket, 0);
-    (void)co_rank_client_collect(rank_rig.client, ticket);
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, MEMBERS, &other), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(co_rank_group_call(groups[i], &tickets[i]), 0);
+        rank_rig_next(CO_OFFLOAD_COMMAND_ALLTOALL);
+        rank_rig_next(CO_OFFLOAD_COMMAND_CALL);
+    }
+    assert_int_equal(co_rank_group_call(groups[2], &tickets[2]), -EAGAIN);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &team, &other), -EAGAIN);
+    rank_rig_complete(tickets[0], 0);
+    (void)co_rank_client_collect(rank_rig.client, tickets[0]);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &team, &other), 0);
     assert_int_equal(rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE).ticket, other);
     rank_rig_complete(other, -ECANCELED);
     assert_int_equal(co_rank_client_collect(rank_rig.client, other).error, -ECANCELED);
-    call_and_end(groups[1], CO_OFFLOAD_COMMAND_ALLTOALL);
-    assert_int_equal(co_rank_group_free(groups[0]), 0);
-    assert_int_equal(co_rank_group_free(groups[1]), 0);
+    rank_rig_complete(tickets[1], 0);
+    (void)co_rank_client_collect(rank_rig.client, tickets[1]);
+    assert_int_equal(team.call_count, 0);
+    call_and_end(groups[2], CO_OFFLOAD_COMMAND_ALLTOALL);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(co_rank_group_free(groups[i]), 0);
+    }
     rank_rig_open_again(2, 5);
     assert_int_equal(co_rank_group_pattern(rank_rig.client, &equal, NULL, MEMBERS, &groups[0]), 0);
-    assert_int_equal(co_rank_group_call(groups[0], &ticket), -ENOSPC);
+    assert_int_equal(co_rank_group_call(groups[0], &other), -ENOSPC); // of no team
     assert_int_equal(co_rank_group_free(groups[0]), 0);
+}
+
+// As many calls as a rank may have of one team leave each other team its one call, and a ticket for it.
+static void one_call_of_each_team_has_room(void **state)
+{
+    (void)state;
+    enum { TEAMS = 3000 };
+    static struct co_rank_team teams[TEAMS];
+    uint32_t ticket;
+
+    rank_rig_open_again(1, 2 * MEMBERS * CO_OFFLOAD_CALLS_MAX);
+    for (int i = 0; i < TEAMS; i++) {
+        teams[i].members = MEMBERS;
+    }
+    for (int i = 0; i < 1 + CO_OFFLOAD_CALLS_MAX; i++) {
+        assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &teams[0], &ticket), 0);
+        rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE);
+    }
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &teams[0], &ticket), -EAGAIN);
+    for (int i = 1; i < TEAMS; i++) {
+        assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM + (uint64_t)i, &teams[i], &ticket), 0);
+        rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE);
+        assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM + (uint64_t)i, &teams[i], &ticket), -EAGAIN);
+    }
+}
+
+// Where the proxy takes nothing any more: also one whose call is not collected.
+static void groups_are_abandoned(void **state)
+{
+    (void)state;
+    struct co_rank_team team = {.members = MEMBERS};
+    struct co_rank_group *groups[2];
+    uint32_t ticket;
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(co_rank_group_pattern(rank_rig.client, &equal, NULL, MEMBERS, &groups[i]), 0);
+        co_rank_group_join(groups[i], &team);
+    }
+    assert_int_equal(co_rank_group_call(groups[0], &ticket), 0);
+    rank_rig_next(CO_OFFLOAD_COMMAND_ALLTOALL);
+    rank_rig_next(CO_OFFLOAD_COMMAND_CALL);
+    co_rank_group_abandon(groups[0]);
+    co_rank_group_abandon(groups[1]);
+    rank_rig_no_more();
+    rank_rig_complete(ticket, 0);
+    assert_int_equal(co_rank_client_collect(rank_rig.client, ticket).error, 0);
 }
 
 static void what_is_no_pattern(void **state)
@@ -122,21 +176,21 @@ static void teams_are_told(void **state)
     (void)state;
     uint8_t members[MEMBERS * CO_OFFLOAD_MEMBER_BYTES] = {0, 0, 0, 0, 1, 0, 0, 0, 2}, told[sizeof members];
 
-    assert_int_equal(co_rank_client_open_team(rank_rig.client, TEAM, members, MEMBERS), 0);
+    assert_int_equal(co_rank_client_open_team(rank_rig.client, TEAM, members, MEMBERS, 9), 0);
     struct co_offload_command command = rank_rig_next(CO_OFFLOAD_COMMAND_TEAM_OPEN);
-    assert_true(command.team == TEAM && command.operations == MEMBERS);
+    assert_true(command.team == TEAM && command.operations == MEMBERS && command.begun == 9);
     assert_int_equal(co_segment_read(&rank_rig.proxy, command.definition, told, sizeof told), 0);
     assert_memory_equal(told, members, sizeof told);
     assert_int_equal(co_rank_client_close_team(rank_rig.client, TEAM, MEMBERS), 0);
     assert_int_equal(rank_rig_next(CO_OFFLOAD_COMMAND_TEAM_CLOSE).team, TEAM);
     for (uint32_t i = 0; i < CO_OFFLOAD_TEAMS_MAX; i++) {
-        assert_int_equal(co_rank_client_open_team(rank_rig.client, i, members, MEMBERS), 0);
+        assert_int_equal(co_rank_client_open_team(rank_rig.client, i, members, MEMBERS, 0), 0);
         rank_rig_next(CO_OFFLOAD_COMMAND_TEAM_OPEN);
     }
-    assert_int_equal(co_rank_client_open_team(rank_rig.client, 1 << 20, members, MEMBERS), -ENOSPC);
+    assert_int_equal(co_rank_client_open_team(rank_rig.client, 1 << 20, members, MEMBERS, 0), -ENOSPC);
     assert_int_equal(co_rank_client_close_team(rank_rig.client, 3, MEMBERS), 0);
-    assert_int_equal(co_rank_client_open_team(rank_rig.client, 1 << 20, members, CO_OFFLOAD_MEMBERS_KEPT), -ENOSPC);
-    assert_int_equal(co_rank_client_open_team(rank_rig.client, 1 << 20, members, MEMBERS), 0);
+    assert_int_equal(co_rank_client_open_team(rank_rig.client, 1 << 20, members, CO_OFFLOAD_MEMBERS_KEPT, 0), -ENOSPC);
+    assert_int_equal(co_rank_client_open_team(rank_rig.client, 1 << 20, members, MEMBERS, 0), 0);
 }
 
 #define WITH_CLIENT(test) cmocka_unit_test_setup_teardown(test, rank_rig_open, rank_rig_close)
@@ -147,6 +201,8 @@ int main(void)
         WITH_CLIENT(a_pattern_is_told_once),
         WITH_CLIENT(blocks_stand_in_the_area),
         WITH_CLIENT(ends_of_calls_have_an_end),
+        WITH_CLIENT(one_call_of_each_team_has_room),
+        WITH_CLIENT(groups_are_abandoned),
         WITH_CLIENT(what_is_no_pattern),
         WITH_CLIENT(teams_are_told),
     };
