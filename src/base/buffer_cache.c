@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A few spare buffers, each in a place that threads exchange without a lock.
+// A few spare buffers, each in a place that threads exchange without a lock. Very large ones are pages that cost
+// nothing until they are touched: a receive may have room for more than the machine, and get a short message.
 #include "base/buffer_cache.h"
 
 #include <stdalign.h>
@@ -9,10 +10,12 @@
 #include <stdlib.h>
 
 #include "base/atomics.h"
+#include "base/zeroed_pages.h"
 
 enum { SPARES = 4 };
 #define KEPT_LEAST ((size_t)64 << 10) // smaller ones malloc has at hand
 #define KEPT_MOST (CO_BUFFER_CACHE_KEPT / SPARES)
+#define PAGES_LEAST ((size_t)64 << 20) // malloc refuses what the machine has not
 
 struct memory {
     size_t room;
@@ -57,18 +60,34 @@ static struct memory *take_spare(size_t room)
     return NULL;
 }
 
+static struct memory *allocate(size_t room)
+{
+    if (room > SIZE_MAX - sizeof(struct memory)) {
+        return NULL;
+    }
+    size_t bytes = sizeof(struct memory) + room;
+    struct memory *memory = room < PAGES_LEAST ? malloc(bytes) : co_zeroed_pages_take(bytes);
+    if (memory != NULL) {
+        memory->room = room;
+    }
+    return memory;
+}
+
+static void release(struct memory *memory)
+{
+    if (memory != NULL && memory->room >= PAGES_LEAST) {
+        co_zeroed_pages_give(memory, sizeof(*memory) + memory->room);
+    } else {
+        free(memory);
+    }
+}
+
 void *co_buffer_cache_take(size_t bytes)
 {
     size_t room = room_for(bytes);
     struct memory *memory = is_kept(room) ? take_spare(room) : NULL;
-    if (memory == NULL) {
-        memory = room > SIZE_MAX - sizeof(*memory) ? NULL : malloc(sizeof(*memory) + room);
-        if (memory == NULL) {
-            return NULL;
-        }
-        memory->room = room;
-    }
-    return memory->bytes;
+    memory = memory != NULL ? memory : allocate(room);
+    return memory == NULL ? NULL : memory->bytes;
 }
 
 void co_buffer_cache_give(void *bytes)
@@ -83,7 +102,7 @@ void co_buffer_cache_give(void *bytes)
             break;
         }
     }
-    free(memory);
+    release(memory);
 }
 
 void co_buffer_cache_close(void)
