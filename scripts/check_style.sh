@@ -130,6 +130,7 @@ check_documents() {
 # What tests/mpi/run.sh reads of a program begins its lines; a long line above, which clang-format breaks, would take it in.
 check_keys() {
     local key='(ranks|memory|timeout|copies|programs|status): [0-9]|(environment|expect|taken|modes|long): [A-Za-z]'
+    # shellcheck disable=SC2046 # names without blanks
     ! grep -nE "^(//|!|#) .*[^ /!#] +($key)" /dev/null $(matching '^tests/mpi/[a-z0-9]+_.*\.(c|cpp|f90|py)$')
 }
 
