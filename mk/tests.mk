@@ -121,11 +121,11 @@ test-long: deps
 test-all: deps
 	@bash tests/run_all.sh --all
 
-# The programs of tests/mpi under the MPI of a Debian 13 in a folder (root, network); FAMILIES="--root FOLDER bcast" says
+# The programs of tests/mpi under both MPI of a Debian 13 in a folder (root, network); FAMILIES="--root FOLDER bcast" says
 # where that stays, and which programs.
 .PHONY: test-families
 test-families: deps
-	@bash tests/families/open_mpi_5.sh $(FAMILIES)
+	@bash tests/families/debian_13.sh $(FAMILIES)
 
 # The same under this machine's MPICH; MPICH_TESTS="--mode on bcast" says which.
 .PHONY: test-mpich

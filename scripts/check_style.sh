@@ -127,7 +127,14 @@ check_documents() {
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers exports documents)
+# What tests/mpi/run.sh reads of a program begins its lines; a long line above, which clang-format breaks, would take it in.
+check_keys() {
+    local key='(ranks|memory|timeout|copies|programs|status): [0-9]|(environment|expect|taken|modes|long): [A-Za-z]'
+    # shellcheck disable=SC2046 # names without blanks
+    ! grep -nE "^(//|!|#) .*[^ /!#] +($key)" /dev/null $(matching '^tests/mpi/[a-z0-9]+_.*\.(c|cpp|f90|py)$')
+}
+
+checks=(format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers exports documents keys)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

@@ -88,3 +88,20 @@ char *co_plain_line(char *line, size_t room, const char *text)
     line[used] = '\0';
     return line;
 }
+
+bool co_plain_begins(const char *text, const char *words)
+{
+    static const char blanks[] = " \t";
+    while (*words != '\0') {
+        size_t between = strspn(words, blanks), between_there = strspn(text, blanks);
+        if ((between > 0) != (between_there > 0)) {
+            return false;
+        }
+        words += between;
+        text += between_there;
+        if (*words != '\0' && *words++ != *text++) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -5,6 +5,7 @@
 #ifndef CASTOFF_BASE_PLAIN_TEXT_H
 #define CASTOFF_BASE_PLAIN_TEXT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 // Bytes of the character at `text`, which ends with a zero; 0: a control character (C0, DEL, C1 also as UTF-8), no
@@ -21,5 +22,8 @@ void co_plain_put_lines(FILE *stream, const char *text);
 // As co_plain_put, into `line`, which always ends with a zero; what does not fit is left out, never half a character.
 // Returns `line`.
 char *co_plain_line(char *line, size_t room, const char *text);
+
+// Whether `text` begins with those words: any blanks and tabs are as good as any others.
+bool co_plain_begins(const char *text, const char *words);
 
 #endif

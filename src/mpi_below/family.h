@@ -14,7 +14,7 @@ struct co_next_mpi;
 
 struct co_mpi_family {
     const char *name;             // for people: "Open MPI 4.1"
-    const char *version;          // how the text of its MPI_Get_library_version begins
+    const char *version;          // how the text of its MPI_Get_library_version begins, but for blanks and tabs
     const char *progress_library; // that has its progress loop; NULL: nobody can join that, and workers must do it
     // Fills in what is no function of MPI: handles, the progress loop. `family` is set.
     void (*find)(struct co_next_mpi *next);

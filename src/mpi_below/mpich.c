@@ -93,7 +93,7 @@ static bool predefined_type(const struct co_next_mpi *next, unsigned i, MPI_Data
     return true;
 }
 
-static const struct co_mpi_family mpich = {.name = "MPICH 4", .version = "MPICH Version:\t4", .find = find};
+static const struct co_mpi_family mpich = {.name = "MPICH 4", .version = "MPICH Version: 4", .find = find};
 
 const struct co_mpi_abi co_mpi_abi_mpich = {
     .predefined_type = predefined_type,

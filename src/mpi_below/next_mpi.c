@@ -6,6 +6,7 @@
 #include "mpi_below/next_mpi.h"
 
 #include "base/log.h"
+#include "base/plain_text.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -71,7 +72,7 @@ static const struct co_mpi_family *choose_family(void)
         co_next.Get_library_version(version, &length);
     }
     for (const struct co_mpi_family *const *family = CO_MPI_ABI.families; *family != NULL; family++) {
-        if (strncmp(version, (*family)->version, strlen((*family)->version)) == 0) {
+        if (co_plain_begins(version, (*family)->version)) {
             return *family;
         }
     }

@@ -184,6 +184,42 @@ for step in \$steps; do wait \$step || exit; done" -N 2 -n 4 || status=$?
     check_nothing_left
 }
 
+# castoff info --check, whose jobs srun starts, from outside of any allocation and inside of one.
+check_says() { # what status expected-status pattern...
+    local what=$1 status=$2 expected=$3 pattern
+    shift 3
+    ((status == expected)) || { fail "$what" "exit status $status" run; return; }
+    for pattern in "$@"; do
+        grep -qE "$pattern" "$shared/run.out" "$shared/run.err" || { fail "$what" "nothing says $pattern" run; return; }
+    done
+    pass "$what"
+}
+
+case_check() {
+    local status=0 command=("$castoff" info --check --seconds 1) line
+    local passes='^multicast  *passes between all' rate='^rate  *[1-9][0-9.]* Mbit/s for broadcasts of 1024 KiB'
+    line=${command[*]}
+    "${bounded[@]}" "${command[@]}" --srun h0 h1 h2 >"$shared/run.out" 2>"$shared/run.err" </dev/null || status=$?
+    check_says "by srun, hosts that are named" "$status" 0 "$passes 3 hosts$" '^host  *h2: eth0' "$rate" '^loss '
+    status=0
+    "${bounded[@]}" "${command[@]}" --srun='--immediate=60' 'h[0-3]' >"$shared/run.out" 2>"$shared/run.err" </dev/null || status=$?
+    check_says "by srun, hosts as Slurm writes them" "$status" 0 "$passes 4 hosts$" "$rate"
+    # More tasks than hosts were asked for.
+    status=0
+    batch "$line --srun >$shared/run.out 2>$shared/run.err" -N 3 -n 6 --ntasks-per-node=2 || status=$?
+    check_says "by srun, in a batch job" "$status" 0 "$passes 3 hosts$" "$rate"
+    status=0
+    batch "$line --srun h2 h1 >$shared/run.out 2>$shared/run.err" -w 'h[0-3]' -n 4 || status=$?
+    check_says "by srun, two hosts of a batch job" "$status" 0 "$passes 2 hosts$" '^host  *h1: ' "$rate"
+    status=0
+    batch "$line >$shared/run.out 2>$shared/run.err" -N 3 -n 3 || status=$?
+    check_says "by mpirun, in a batch job" "$status" 0 "$passes 3 hosts$" "$rate"
+    status=0
+    "${bounded[@]}" "${command[@]}" --srun nobody >"$shared/run.out" 2>"$shared/run.err" </dev/null || status=$?
+    check_says "by srun, a host that is none" "$status" 1 '^castoff info: the job over the hosts ended with status '
+    check_nothing_left
+}
+
 # shellcheck source=tests/families/slurm_ends.sh
 . "$top/tests/families/slurm_ends.sh"
 
@@ -194,7 +230,7 @@ if ! raise_cluster >"$shared/raise.out" 2>&1; then
     exit 0
 fi
 pass "slurmctld and a slurmd on each host"
-for case_name in one_node several_nodes batch array overlap cancelled dying limits elsewhere; do
+for case_name in one_node several_nodes batch array overlap check cancelled dying limits elsewhere; do
     [[ $chosen == "  " || $chosen == *" $case_name "* ]] || continue
     began=$SECONDS
     "case_$case_name"

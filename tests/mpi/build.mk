@@ -23,7 +23,9 @@ mpi_tests_names := $(if $(shell $(MPICC) --showme:version 2>/dev/null | grep -o 
   $(foreach name,$(mpi_tests_renamed),-DMPIX_$(name)=MPI_$(name)))
 
 # Extensions of its own have a module and a header in Open MPI alone.
-mpi_tests_fortran_names := $(mpi_tests_names) $(if $(findstring mpich,$(MPIFORT)),-DWITHOUT_MPI_EXT)
+# MPICH before 4.1.1 adds 1 to places in arrays even where there is none (its issue 6402; with mpi_f08 issue 6989).
+mpi_tests_fortran_names := $(mpi_tests_names) $(if $(findstring mpich,$(MPIFORT)),-DWITHOUT_MPI_EXT -DUNDEFINED_OFFSET=1,$\
+  -DUNDEFINED_OFFSET=0)
 
 mpi_tests_oracle := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%.o,$(wildcard $(mpi_tests_source)/oracle/*.c))
 mpi_tests_headers := $(wildcard $(mpi_tests_source)/oracle/*.h)

@@ -40,7 +40,8 @@ unfit_for_family() { # name, options of mpirun
     "" | "--mca coll "* | "--mca mpi_yield_when_idle 1") ;; # which Open MPI needs to be native alone, or slow
     *) echo "needs Open MPI's $2" && return ;;
     esac
-    [ -e "$build/$1" ] || [ -e "$here/$1.py" ] || echo "does not build with MPICH"
+    [ ! -e "$here/$1.py" ] || { echo "mpi4py is Open MPI's" && return; }
+    [ -e "$build/$1" ] || echo "does not build with MPICH"
 }
 
 # What MPICH itself does not pass, because a program expects what Open MPI does, is no question to castoff. The caller's

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which Waitany, Testany, Waitsome and Testsome tell what is complete: all that is, in the order of the
 // array, whoever serves it. MPI leaves the order open, Open MPI goes by the array, and programs lean on that. Six
-// receives alone, and receives, allgathers and barriers in turn with null and inactive requests between, and some that
-// stay pending. ranks: 2 3 environment: CASTOFF_P2P=yes expect: indices in the order of the array, statuses with them
+// receives alone, and receives, allgathers and barriers in turn with null and inactive requests between, and some
+// that stay pending.
+// ranks: 2 3
+// environment: CASTOFF_P2P=yes
+// expect: indices in the order of the array, statuses with them
 // taken: MPI_Iallgather
 #include "oracle/verdict.h"
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All-to-alls with derived datatypes: the send layout differs from the receive layout, and both differ from rank to
-// rank (equal signatures, as MPI requires). Equal blocks and unequal ones, some of none, in place, and with types that
-// are freed while the call is under way. ranks: 2 3 environment: CASTOFF_PROXY=yes expect: the right ints in the right
-// places, no gap written taken: MPI_Ialltoall MPI_Ialltoallv
+// rank (equal signatures, as MPI requires). Equal blocks and unequal ones, some of none, in place, and with types
+// that are freed while the call is under way.
+// ranks: 2 3
+// environment: CASTOFF_PROXY=yes
+// expect: the right ints in the right places, no gap written
+// taken: MPI_Ialltoall MPI_Ialltoallv
 #include "oracle/layout.h"
 #include "oracle/verdict.h"
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-alls of more bytes in all than an int counts, through a datatype of 1 MiB: equal blocks, and unequal ones, one
-// of which alone is longer than that. Every byte is compared; the digest takes samples. ranks: 2 environment:
-// CASTOFF_PROXY=yes memory: 11 long: yes modes: native on faults timeout: 300 expect: right bytes beyond the 2 GiB
-// border taken: MPI_Ialltoall MPI_Ialltoallv
+// All-to-alls of more bytes in all than an int counts, through a datatype of 1 MiB: equal blocks, and unequal ones,
+// one of which alone is longer than that. Every byte is compared; the digest takes samples.
+// ranks: 2
+// environment: CASTOFF_PROXY=yes
+// memory: 11
+// long: yes
+// modes: native on faults
+// timeout: 300
+// expect: right bytes beyond the 2 GiB border
+// taken: MPI_Ialltoall MPI_Ialltoallv
 #define _GNU_SOURCE
 #include "oracle/verdict.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A start must not wait for anybody: rank 0 starts, then sends; the others receive, then start theirs. And no byte
-// comes into a receive buffer before its owner has started: the others look, while rank 0 has long started. ranks: 2 3
+// comes into a receive buffer before its owner has started: the others look, while rank 0 has long started.
+// ranks: 2 3
 // environment: CASTOFF_PROXY=yes
 // expect: ends, with the right bytes; a buffer is untouched until its owner calls
 // taken: MPI_Ialltoall MPI_Ialltoallv

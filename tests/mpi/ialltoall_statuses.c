@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What completion calls say of all-to-alls: source, tag, count, MPI_ERROR, beside a native receive; before and after
-// the completion, through MPI_Request_get_status, and of one that is complete already. ranks: 2 3 environment:
-// CASTOFF_PROXY=yes expect: same words in every mode taken: MPI_Ialltoall MPI_Ialltoallv
+// the completion, through MPI_Request_get_status, and of one that is complete already.
+// ranks: 2 3
+// environment: CASTOFF_PROXY=yes
+// expect: same words in every mode
+// taken: MPI_Ialltoall MPI_Ialltoallv
 #include "oracle/exchange.h"
 #include "oracle/verdict.h"
 

@@ -126,7 +126,7 @@ test_ci() {
 
 test_style() {
     local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
-    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/shm" "$tree/tests/unit/shm"
+    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/p2p" "$tree/src/shm" "$tree/tests/mpi" "$tree/tests/unit/shm"
     cp -r "$top/scripts" "$top/.clang-format" "$tree/"
     printf '%s\n//\n// Fine: getenv("x"), strcpy and TO''DO stand in prose only.\nint fine;\n' "$licence" | sed 's/TO''DO/to do/' \
         >"$tree/src/base/fine.c"
@@ -147,7 +147,7 @@ test_style() {
     printf '%s\nstatic inline int co_by_header(void)\n{\n    return co_first();\n}\n' "$licence" >"$tree/src/engine/by.h"
     printf '%s\nint co_second(void)\n{\n    return co_by_header();\n}\n' "$licence" >"$tree/src/engine/second.c"
     printf '%s\nint co_third(struct co_first *tag)\n{\n    return co_second();\n}\n' "$licence" >"$tree/src/engine/third.c"
-    mkdir -p "$tree/src/p2p"
+    printf '%s\n// What it is. ranks: 2 3\nint main;\n' "$licence" >"$tree/tests/mpi/bcast_keys.c"
     printf '%s\n// An offer, in a sentence.\nint co_p2p_push_offer, co_p2p_keeper, is_under_way;\n' "$licence" >"$tree/src/p2p/words.c"
     printf '%s\nint co_base_f(void)\n{\n    co_store_release(&x, 1);\n}\n' "$licence" >"$tree/src/base/unlabelled.c"
     printf '%s\nint co_base_g(void)\n{\n    co_load_acquire(&x); // acquire Z1: y\n}\n' "$licence" >"$tree/src/base/half.c"
@@ -157,7 +157,7 @@ test_style() {
     { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
     { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
-    for check in format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers; do
+    for check in format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers keys; do
         if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
             continue
         fi

@@ -32,7 +32,15 @@ enum {
     SHOW_FACTS = 256
 };
 
-enum { OPTION_CHECK = 256, OPTION_TRANSPORTS, OPTION_FACTS, OPTION_PER_HOST, OPTION_SECONDS, OPTION_MPIRUN };
+enum {
+    OPTION_CHECK = 256,
+    OPTION_TRANSPORTS,
+    OPTION_FACTS,
+    OPTION_PER_HOST,
+    OPTION_SECONDS,
+    OPTION_MPIRUN,
+    OPTION_SRUN
+};
 
 struct request {
     int parts;
@@ -53,6 +61,7 @@ static const struct option long_options[] = {
     {"check", no_argument, NULL, OPTION_CHECK},
     {"seconds", required_argument, NULL, OPTION_SECONDS},
     {"mpirun-options", required_argument, NULL, OPTION_MPIRUN},
+    {"srun", optional_argument, NULL, OPTION_SRUN},
     {"facts", no_argument, NULL, OPTION_FACTS},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -292,6 +301,9 @@ static bool take_option(struct request *request, int option)
     case OPTION_MPIRUN:
         request->check.mpirun_arguments = optarg;
         return true;
+    case OPTION_SRUN:
+        request->check.srun_arguments = optarg != NULL ? optarg : "";
+        return true;
     default:
         request->parts |= part_of(option);
         return true;
@@ -346,5 +358,6 @@ const struct co_command co_command_info = {
     "                    multicast passes, at which rate, with what loss, and what to change; status 0: it passes\n"
     "  --seconds S       of --check: how long broadcasts are measured (3; more than 260 finds switches that forget)\n"
     "  --mpirun-options TEXT  of --check: more words for mpirun\n"
+    "  --srun[=TEXT]     of --check: by srun of Slurm instead of mpirun, with these words\n"
     "  --facts           what --check asks each host: a line of JSON\n",
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The jobs of `castoff info --check`: command lines of mpirun, and what is read out of their output. Single thread.
-// Cold.
+// The jobs of `castoff info --check`: command lines of mpirun or srun, and what is read out of their output. Single
+// thread. Cold.
 #include "info_check.h"
 
 #include <stdbool.h>
@@ -55,7 +55,7 @@ static void put_split(struct words *words, const char *text)
     }
 }
 
-static void put_hosts(struct words *words, char *const *hosts)
+static void put_hosts(struct words *words, const char *option, char *const *hosts)
 {
     char *list = NULL;
     size_t used = 0;
@@ -67,10 +67,53 @@ static void put_hosts(struct words *words, char *const *hosts)
         fprintf(stream, "%s%s", i > 0 ? "," : "", hosts[i]);
     }
     if (fclose(stream) == 0) {
-        put(words, "--host");
+        put(words, option);
         put(words, list);
     }
     free(list);
+}
+
+static void put_mpirun(struct words *words, const struct co_check_request *request)
+{
+    put(words, "mpirun");
+    if (geteuid() == 0) {
+        put(words, "--allow-run-as-root");
+    }
+    put_split(words, "--bind-to none --map-by ppr:1:node");
+    put_split(words, request->mpirun_arguments);
+    put_hosts(words, "--host", request->hosts);
+}
+
+// One of srun's names may stand for many hosts ("node[1-4]"): 0, and Slurm counts them.
+static int count_hosts(char *const *hosts)
+{
+    int count = 0;
+    for (; hosts[count] != NULL; count++) {
+        if (strpbrk(hosts[count], "[,") != NULL) {
+            return 0;
+        }
+    }
+    return count;
+}
+
+static void put_srun(struct words *words, const struct co_check_request *request)
+{
+    // What an allocation was asked for stands in the environment of what runs in it, and srun would take it for this
+    // step, too, which has a task for each host.
+    static const char *const asked_for[] = {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE",
+                                            "SLURM_TASKS_PER_NODE", "SLURM_DISTRIBUTION"};
+    int count = count_hosts(request->hosts);
+    for (size_t i = 0; i < sizeof asked_for / sizeof asked_for[0]; i++) {
+        unsetenv(asked_for[i]);
+    }
+    put_split(words, "srun --mpi=pmix --ntasks-per-node=1 --kill-on-bad-exit=1");
+    if (count > 0) {
+        char nodes[32];
+        snprintf(nodes, sizeof nodes, "--nodes=%d", count);
+        put(words, nodes);
+    }
+    put_split(words, request->srun_arguments);
+    put_hosts(words, "--nodelist", request->hosts);
 }
 
 // A rank on each host, under "castoff run", which carries settings there.
@@ -79,13 +122,11 @@ static int put_launcher(struct words *words, const struct co_check_request *requ
     static char report[] = "CASTOFF_REPORT=-", bcast[] = "CASTOFF_BCAST=yes";
     char *const settings[] = {report, bcast, NULL};
     struct co_wrapper wrapper;
-    put(words, "mpirun");
-    if (geteuid() == 0) {
-        put(words, "--allow-run-as-root");
+    if (request->srun_arguments != NULL) {
+        put_srun(words, request);
+    } else {
+        put_mpirun(words, request);
     }
-    put_split(words, "--bind-to none --map-by ppr:1:node");
-    put_split(words, request->mpirun_arguments);
-    put_hosts(words, request->hosts);
     int failed = co_wrapper_make(&wrapper, settings);
     for (int i = 0; i < wrapper.count && !failed; i++) {
         put(words, wrapper.words[i]);
@@ -162,7 +203,8 @@ static int run_job(struct output *output, const struct co_check_request *request
         free(words.list[i]);
     }
     if (failed) {
-        co_command_complain(&co_command_info, "mpirun cannot be started: %s", strerror(-failed));
+        co_command_complain(&co_command_info, "%s cannot be started: %s",
+                            request->srun_arguments != NULL ? "srun" : "mpirun", strerror(-failed));
         return TOOL_NOT_FOUND;
     }
     if (result.status != 0) {

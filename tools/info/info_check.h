@@ -8,6 +8,7 @@
 struct co_check_request {
     char *const *hosts;           // NULL-terminated; none: those that the launcher has from its batch system
     const char *mpirun_arguments; // in words without blanks; NULL: none
+    const char *srun_arguments;   // likewise, of srun, which then starts the jobs; NULL: mpirun does
     const char *seconds;          // how long broadcasts are measured
 };
 

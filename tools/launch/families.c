@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain_text.h"
 #include "needed.h"
 #include "places.h"
 
@@ -14,7 +15,7 @@ static const struct co_family families[] = {
     {"Open MPI 4.1", "Open MPI v4.1", "libcastoff.so"},
     {"Open MPI 5.0", "Open MPI v5.0", "libcastoff.so"},
     {"Open MPI", "Open MPI v", NULL},
-    {"MPICH 4", "MPICH Version:\t4", CO_FAMILY_LIBRARY_MPICH},
+    {"MPICH 4", "MPICH Version: 4", CO_FAMILY_LIBRARY_MPICH},
     {"MPICH", "MPICH", NULL},
     {"Intel MPI", "Intel(R) MPI", NULL},
     {"MVAPICH", "MVAPICH", NULL},
@@ -24,7 +25,7 @@ enum { FAMILIES = sizeof families / sizeof families[0] };
 const struct co_family *co_family_of(const char *library_text)
 {
     for (int i = 0; i < FAMILIES; i++) {
-        if (strncmp(library_text, families[i].begins, strlen(families[i].begins)) == 0) {
+        if (co_plain_begins(library_text, families[i].begins)) {
             return &families[i];
         }
     }

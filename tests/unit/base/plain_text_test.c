@@ -99,12 +99,25 @@ static void json_has_a_string_for_any_text(void **state)
     }
 }
 
+static void blanks_are_as_good_as_tabs(void **state)
+{
+    (void)state;
+    assert_true(co_plain_begins("MPICH Version:\t4.0.2", "MPICH Version: 4"));
+    assert_true(co_plain_begins("MPICH Version:      4.2.1", "MPICH Version: 4"));
+    assert_true(co_plain_begins("Open MPI v5.0.7", "Open MPI v5.0"));
+    assert_false(co_plain_begins("MPICH Version:4", "MPICH Version: 4"));
+    assert_false(co_plain_begins("MPICH Version: 3", "MPICH Version: 4"));
+    assert_false(co_plain_begins("MPICH ", "MPICH Version"));
+    assert_false(co_plain_begins("Open  MPIv4.1", "Open MPI v4.1"));
+    assert_true(co_plain_begins("", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_can_be_read_stays),         cmocka_unit_test(what_steers_a_terminal_is_shown),
         cmocka_unit_test(what_is_no_character_is_shown),  cmocka_unit_test(a_line_ends_between_characters),
-        cmocka_unit_test(json_has_a_string_for_any_text),
+        cmocka_unit_test(json_has_a_string_for_any_text), cmocka_unit_test(blanks_are_as_good_as_tabs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

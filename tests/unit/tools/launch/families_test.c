@@ -20,6 +20,7 @@ static void families_are_told(void **state)
         {"Open MPI v5.0.7, package: Debian OpenMPI, ident: 5.0.7", "Open MPI 5.0"},
         {"Open MPI v4.0.7, package: Open MPI", "Open MPI"},
         {"MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n", "MPICH 4"},
+        {"MPICH Version:      4.2.1\nMPICH Release date: Wed Apr 17 15:30:02 CDT 2024\n", "MPICH 4"},
         {"MPICH Version:\t3.4.3\n", "MPICH"},
         {"Intel(R) MPI Library 2021.9 for Linux* OS\n", "Intel MPI"},
         {"MVAPICH Version:\t3.0\n", "MVAPICH"},
