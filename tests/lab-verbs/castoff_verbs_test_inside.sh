@@ -28,7 +28,7 @@ check() { # what command...
 run() { # ranks program settings...
     local ranks=$1 program=$2 exports=() setting
     shift 2
-    for setting in CASTOFF_UDP_INTERFACE=eth0 CASTOFF_PROBE=5s CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes \
+    for setting in CASTOFF_UDP_INTERFACE=eth0 CASTOFF_PROBE=20s CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes \
         CASTOFF_REPORT="$shared/report" "$@"; do
         exports+=(-x "$setting")
     done
@@ -96,7 +96,7 @@ is_below() { # value bound
 # A guest that waits for its turn of a core is not a loss: the cutoff is long here, so that only payload is counted.
 case_counters() {
     local sent=0 brought=0 sent_before=0 brought_before=0 payload=$((4 * 4 * 262144)) ours our_share ring
-    ports_of "${bounded[@]}" lab-mpirun -n 4 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
+    ports_of "${bounded[@]}" lab-mpirun -n 4 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=20s \
         -x CASTOFF_ALLGATHER=yes -x CASTOFF_MCAST_CUTOFF=500ms "$top/build/castoff" run --
     ours=$((sent + brought)) our_share=$sent
     check "an allgather sends each rank's bytes once, and 6 % for heads and reports" is_below "$sent" $((payload * 106 / 100))
@@ -131,7 +131,7 @@ case_jobs() {
 messages() {
     local ranks=$1 program=$2
     shift 2
-    "${bounded[@]}" lab-mpirun -n "$ranks" -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_PROBE=5s -x CASTOFF_TRANSPORT=verbs \
+    "${bounded[@]}" lab-mpirun -n "$ranks" -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_PROBE=20s -x CASTOFF_TRANSPORT=verbs \
         -x CASTOFF_P2P=yes -x CASTOFF_LOG=info -x CASTOFF_REPORT="$shared/report" "${more[@]}" "$top/build/castoff" run -- \
         "$programs/$program" "$@" >"$shared/out" 2>"$shared/err"
 }
@@ -155,6 +155,7 @@ case_messages() {
     local bytes
     for bytes in 8 300000; do
         check "a rank killed among messages of $bytes bytes: the job ends" messages_of_survivors "$bytes"
+        check "a rank killed among messages of $bytes bytes: they go by verbs" says "messages between hosts go by verbs"
         check "a rank killed among messages of $bytes bytes: the others get an MPI error" others_failed
     done
 }
@@ -168,7 +169,7 @@ messages_of_survivors() {
 two_at_once() {
     local first second status=0
     for first in 1 2; do
-        "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
+        "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=20s \
             -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_REPORT="$shared/report.$first" "$top/build/castoff" run -- \
             "$programs/bcast_rotating" >"$shared/out.$first" 2>&1 &
         second="${second:-} $!"
@@ -189,7 +190,7 @@ case_deaths() {
     local bytes
     for bytes in 8 300000; do
         "${bounded[@]}" lab-mpirun -n 4 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
-            -x CASTOFF_PROBE=5s -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_LOG=info "$top/build/castoff" run -- \
+            -x CASTOFF_PROBE=20s -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_LOG=info "$top/build/castoff" run -- \
             "$programs/abort_survivors" "$bytes" >"$shared/out" 2>"$shared/err"
         check "a rank killed, blocks of $bytes bytes: over verbs" says "verbs: .* group"
         check "a rank killed, blocks of $bytes bytes: the others get an MPI error" others_failed
@@ -224,7 +225,7 @@ case_regions() {
 little_memory_run() {
     rm -f "$shared/report"
     "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes \
-        -x CASTOFF_PROBE=5s -x CASTOFF_REPORT="$shared/report" lab-memlock 6300 "$top/build/castoff" run -- \
+        -x CASTOFF_PROBE=20s -x CASTOFF_REPORT="$shared/report" lab-memlock 6300 "$top/build/castoff" run -- \
         "$programs/bcast_remapped" >"$shared/out" 2>"$shared/err"
 }
 
@@ -239,7 +240,7 @@ trouble() { # what settings... -- harm...
     shift
     rm -f "$shared"/{begun,end,report}
     "${bounded[@]}" lab-mpirun -n 3 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
-        -x CASTOFF_PROBE=5s -x CASTOFF_ALLGATHER=yes -x CASTOFF_REPORT="$shared/report" "${settings[@]}" \
+        -x CASTOFF_PROBE=20s -x CASTOFF_ALLGATHER=yes -x CASTOFF_REPORT="$shared/report" "${settings[@]}" \
         "$top/build/castoff" run -- "$programs/trouble_survivors" 20000 "$shared" >"$shared/out" 2>"$shared/err" &
     job=$!
     check "$what: the job is under way" await test -e "$shared/begun"
