@@ -21,6 +21,7 @@ my %together = (
     'tests/unit/offload/attach_window_test.c' => 'attach_window|stage_window',     # the contract on both, and one in place of the other
     'tests/unit/offload/rank/rank_copies_test.c' => 'rank_copies|segment_memory',  # into a segment
     'tests/unit/offload/copy_window_test.c' => 'copy_window|segment_memory',       # likewise
+    'tests/unit/offload/proxy/proxy_bounds_test.c' => 'offload_pattern|offload_record', # likewise: what comes in
     'tests/unit/offload/proxy/proxy_teams_test.c' => 'offload_pattern|offload_record', # what comes in, and what goes out
     'tests/unit/offload/proxy/proxy_process_test.c' => 'proxy_process|rank_connection', # a process, and who talks to it
     'tests/unit/offload/carrier/tcp_proxies_test.c' => 'offload_record|proxy_core',     # proxies over the carrier

@@ -228,8 +228,7 @@ static int end_hear(struct co_proxy *proxy, struct co_proxy_end *end, enum co_of
 }
 
 // Of a message that is not called here. A rank has ends_max ends under way at most, and fewer failed ones when it calls
-// the last of them; and those of one call of each team beside that. Whose proxy has said more of it is no longer heard
-// of it, and its other ranks are. One of ours comes so far if ranks agree to make each other's calls fail.
+// the last, beside one call of each team: of who has more nothing is heard any more, but of its proxy's other ranks.
 static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node,
                      enum co_offload_record_kind kind, const struct co_offload_key *key)
 {
@@ -238,9 +237,8 @@ static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struc
 
     if (mark == NULL) {
         if (proxy->ranks[theirs].mark_count >= 2 * (size_t)proxy->config.ends_max) {
-            if (co_proxy_rank_is_ours(proxy, theirs)) {
-                proxy->ranks[theirs].has_said_too_much = true; // its connection ends, and with that it is gone
-            } else {
+            proxy->ranks[theirs].has_said_too_much = true; // one of ours has to go
+            if (!co_proxy_rank_is_ours(proxy, theirs)) {
                 co_proxy_ends_gone(proxy, theirs);
             }
             return 0;
@@ -321,17 +319,30 @@ int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload
     return 0;
 }
 
-struct gone {
+// Marks that nobody will ask for: of a rank that is gone, or of calls of a team that one of ours has behind it.
+struct passed {
     struct co_proxy *proxy;
     uint32_t rank;
+    bool is_gone;
+    uint64_t team, below;
 };
 
-static void gone_visit(void *context, struct co_proxy_table *table, struct co_proxy_node *node)
+static void passed_visit(void *context, struct co_proxy_table *table, struct co_proxy_node *node)
 {
-    const struct gone *gone = context;
-    if (node->is_mark && (node->key.from == gone->rank || node->key.to == gone->rank)) {
-        mark_remove(gone->proxy, table, node);
+    const struct passed *passed = context;
+    const struct co_offload_key *key = &node->key;
+    uint32_t ours = table == &passed->proxy->sends ? key->from : key->to;
+    bool is_its_call = ours == passed->rank && key->space == CO_OFFLOAD_TEAM && key->tag == passed->team &&
+                       key->number < passed->below;
+    if (node->is_mark && (passed->is_gone ? key->from == passed->rank || key->to == passed->rank : is_its_call)) {
+        mark_remove(passed->proxy, table, node);
     }
+}
+
+static void marks_pass(struct passed *passed)
+{
+    co_proxy_table_visit(&passed->proxy->sends, passed_visit, passed);
+    co_proxy_table_visit(&passed->proxy->receives, passed_visit, passed);
 }
 
 static void call_gone(struct co_proxy *proxy, struct co_proxy_call *call, uint32_t rank)
@@ -361,9 +372,12 @@ void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank)
             }
         }
     }
-    struct gone gone = {proxy, rank};
-    co_proxy_table_visit(&proxy->sends, gone_visit, &gone);
-    co_proxy_table_visit(&proxy->receives, gone_visit, &gone);
+    marks_pass(&(struct passed){proxy, rank, true, 0, 0});
+}
+
+void co_proxy_ends_pass(struct co_proxy *proxy, uint32_t rank, uint64_t team, uint64_t below)
+{
+    marks_pass(&(struct passed){proxy, rank, false, team, below});
 }
 
 static void node_free(void *context, struct co_proxy_table *table, struct co_proxy_node *node)

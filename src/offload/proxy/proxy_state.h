@@ -239,6 +239,9 @@ int co_proxy_ends_hear(struct co_proxy *proxy, int peer, enum co_offload_record_
 int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload_key *key, struct co_proxy_end **out);
 // All that has to do with that rank ends.
 void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank);
+// What was said of messages of that team below that number, which that rank of ours will not call any more: late words,
+// that came while it had the team closed.
+void co_proxy_ends_pass(struct co_proxy *proxy, uint32_t rank, uint64_t team, uint64_t below);
 void co_proxy_ends_close(struct co_proxy *proxy);
 
 // proxy_executor.c

@@ -147,6 +147,9 @@ int co_proxy_team_open(struct co_proxy *proxy, int number, const struct co_offlo
         team_free(proxy, team);
         return error == -EEXIST ? -EPROTO : error;
     }
+    if (command->begun > 0) {
+        co_proxy_ends_pass(proxy, (uint32_t)number, team->id, team->next);
+    }
     rank->member_count += count;
     proxy->counts.operations += count;
     return calls_ask(proxy, team, (uint32_t)number);

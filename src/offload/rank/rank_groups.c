@@ -243,7 +243,7 @@ void co_rank_group_abandon(struct co_rank_group *group)
     if (group->number != 0) {
         known_leave(group->client, group);
     }
-    if (group->ticket != CO_TICKETS) {
+    if (group->ticket < CO_TICKETS) {
         group->client->group_of[group->ticket] = NULL;
     }
     group_release(group);

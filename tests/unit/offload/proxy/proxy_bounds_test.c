@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "offload/offload_pattern.h"
+#include "offload/offload_record.h"
 #include "proxy_rig.h"
 
 static struct proxy_rig rig;
@@ -138,6 +139,22 @@ static void a_team_goes_on_where_it_was(void **state)
     assert_int_equal(rig.refusal, 0);
 }
 
+// Of a call that is over, and of one to come, while the team is closed: the first one is never asked for again.
+static void late_words_are_not_kept(void **state)
+{
+    (void)state;
+    uint8_t record[CO_OFFLOAD_RECORD_HEAD_BYTES + CO_OFFLOAD_RECORD_ENTRY_BYTES];
+    for (uint64_t number = 0; number < 2; number++) {
+        const struct co_offload_key key = {2, 0, TEAM, CO_OFFLOAD_TEAM, number};
+        size_t bytes = co_offload_record_encode_entries(record, CO_OFFLOAD_RECORD_TEAM_SEND_FAILED, &key, 1);
+        assert_int_equal(proxy_rig_take(&rig, 1, CO_CARRIER_CONTROL, record, bytes), 0);
+        assert_int_equal(team_open(0, TEAM, 3, 1), 0);
+        assert_true(co_proxy_is_idle(rig.proxies[0]) == (number == 0));
+        assert_int_equal(say(0, (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_CLOSE, .team = TEAM}, NULL),
+                         0);
+    }
+}
+
 static int call(int rank, uint64_t group, uint32_t ticket)
 {
     return say(rank, (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_CALL, .group = group, .ticket = ticket},
@@ -197,9 +214,9 @@ static int open_three_and_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_PAIRS(one_call_of_each_team_has_room),    ON_PAIRS(what_is_over_gives_room),
-        ON_PAIRS(a_team_goes_on_where_it_was),       ON_EACH(a_team_goes_on_where_it_was),
-        ON_THREE(who_agree_to_fail_lose_themselves),
+        ON_PAIRS(one_call_of_each_team_has_room), ON_PAIRS(what_is_over_gives_room),
+        ON_PAIRS(a_team_goes_on_where_it_was),    ON_EACH(a_team_goes_on_where_it_was),
+        ON_PAIRS(late_words_are_not_kept),        ON_THREE(who_agree_to_fail_lose_themselves),
     };
     proxy_rig_ends_max = ENDS_MAX;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,8 +151,10 @@ static void team_open(struct team_rank *rank, int number)
         co_little_endian_put(definition + (size_t)i * CO_OFFLOAD_MEMBER_BYTES, (uint64_t)team->members[i], 4);
     }
     command(rank,
-            &(struct co_offload_command){
-                .kind = CO_OFFLOAD_COMMAND_TEAM_OPEN, .team = team->id, .operations = (uint32_t)team->count},
+            &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_OPEN,
+                                         .team = team->id,
+                                         .operations = (uint32_t)team->count,
+                                         .begun = (uint64_t)rank->next[number]},
             definition);
     rank->is_open[number] = true;
 }
@@ -214,7 +216,7 @@ static void refuse(struct team_rank *rank, int number)
             NULL);
 }
 
-// Of a team that will be closed. False: a call is under way.
+// Of a team that will be closed. False: a call is under way; patterns that are gone are told again.
 static bool patterns_forget(struct team_rank *rank, int number)
 {
     bool is_busy = rank->refused > 0;
@@ -228,6 +230,15 @@ static bool patterns_forget(struct team_rank *rank, int number)
         }
     }
     return !is_busy;
+}
+
+static void team_close(struct team_rank *rank, int number)
+{
+    command(
+        rank,
+        &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_CLOSE, .team = rank->simulation->team[number].id},
+        NULL);
+    rank->is_open[number] = false;
 }
 
 enum acted { HAS_NOTHING, HAS_TO_WAIT, HAS_DONE };
@@ -246,8 +257,10 @@ static enum acted team_act(struct team_rank *rank, int number)
         if (!patterns_forget(rank, number)) {
             return HAS_TO_WAIT;
         }
-        command(rank, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_CLOSE, .team = team->id}, NULL);
+        team_close(rank, number);
         rank->is_closed[number] = true;
+    } else if (rank->next[number] > 0 && team_roll(simulation, 6) == 0 && patterns_forget(rank, number)) {
+        team_close(rank, number); // for others, and it is opened again where it was
     } else {
         int use = number * TEAM_PLANS + team->plan_of[rank->next[number]];
         if (simulation->limits.faults && rank->refused == 0 && team_roll(simulation, 30) == 0) {
