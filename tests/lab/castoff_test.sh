@@ -97,6 +97,7 @@ run_inside network --hosts 4
 run_inside descriptors --hosts 4
 run_inside refused --hosts 4
 run_inside gone --hosts 4
+run_inside silent --hosts 4
 run_inside shaken --hosts 4
 run_inside hostile --hosts 5 --segment
 

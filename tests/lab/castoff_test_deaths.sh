@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Checks of castoff_test_inside.sh, which sources this, on ranks that are killed, in collectives and among messages, with
-# a launcher that ends the job and with one that lets the others live.
+# a launcher that ends the job and with one that lets the others live, and on hosts that are cut off while others wait
+# for a message.
 # shellcheck disable=SC2154 # variables of castoff_test_inside.sh
 
 # Ranks 0 and 1 share a host, so memory between ranks is at stake too.
@@ -58,7 +59,8 @@ check_named() { # what
 
 # Messages between hosts are carried by the MPI below, which does not tell of a death.
 deaths_among_messages() {
-    local kinds=("a receive" "a probe" "a test" "a large receive" "a synchronous send" "a large send") kind status=0
+    local kinds=("a receive" "a probe" "a test" "a large receive" "a synchronous send" "a large send"
+        "a receive among messages of others,") kind status=0
     local -x CASTOFF_P2P=yes
     for kind in "${!kinds[@]}"; do
         survivors abort_p2p_survivors "$kind" "${kinds[kind]} waits"
@@ -71,4 +73,56 @@ deaths_among_messages() {
         fail "a rank killed that others wait for: the job ends" "exit status $status instead of 137" run
     fi
     check_nothing_left "a rank killed that others wait for: nothing is left"
+}
+
+# Each waits for the last one, which waits for the first, until they have been cut off from each other.
+begin_waiting() { # kind [NAME=VALUE...]
+    rm -f "$shared"/run.*
+    : >"$shared/run.out"
+    env CASTOFF_P2P=yes CASTOFF_PROBE=20s CASTOFF_DEADLINE_S=3 "${@:2}" "${bounded[@]}" "$castoff" mpirun \
+        "${lab_arguments[@]}" --enable-recovery -n 4 "$programs/abort_p2p_survivors" "$1" cut \
+        >"$shared/run.out" 2>"$shared/run.err" </dev/null &
+    job=$!
+    until (($(grep -c 'waits$' "$shared/run.out") == 4)) || ! kill -0 "$job" 2>/dev/null; do
+        read -r -t 0.02 <> <(:)
+    done
+}
+
+# Nothing tells of it, neither here nor there: the threads of that host's ranks, or its kernel, answer no more.
+case_silent() {
+    local job host kind kinds=("a receive" "a probe" "" "" "" "a large send")
+    for kind in 0 1 5; do
+        begin_waiting "$kind" CASTOFF_PROGRESS=threads
+        silence 3
+        await_errors 4
+        for host in $hosts; do
+            lab-in-host "$host" nft delete table ip t
+        done
+        end_rounds "a host falls silent, ${kinds[kind]} waits: an MPI error on all ranks" 4 'an error'
+        begin_waiting "$kind" CASTOFF_PROGRESS=caller
+        lab-link 3 down
+        await_errors 3
+        lab-link 3 up # what its rank says is on its way to mpirun
+        end_rounds "a link is cut, callers alone, ${kinds[kind]} waits: an MPI error on all ranks" 4 'an error'
+    done
+    silent_without_multicast
+    check_nothing_left "nothing is left"
+}
+
+# Collectives are native then; messages still have castoff's network, to ask who is there.
+silent_without_multicast() {
+    lab-multicast 2 off
+    begin_waiting 0 CASTOFF_PROBE=10s CASTOFF_LOG=info
+    lab-link 3 down
+    await_errors 3
+    lab-link 3 up
+    end_rounds "a link is cut where multicast is not heard, a receive waits: an MPI error on all ranks" 4 'an error'
+    local -x CASTOFF_P2P=yes CASTOFF_PROBE=10s
+    survivors abort_p2p_survivors 0 "a receive waits where multicast is not heard"
+    if grep -q 'multicast is not heard by host h2' "$shared/run.err"; then
+        pass "a rank killed where multicast is not heard: it was not"
+    else
+        fail "a rank killed where multicast is not heard: it was not" "nothing is said of it" run
+    fi
+    lab-multicast 2 on
 }
