@@ -162,7 +162,8 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
 // in a row.
 int co_team_allgatherv(struct co_team *team, const struct co_block blocks[]);
 
-// These start and return at once; *out is released by co_task_release after co_task_is_done.
+// These start and return at once; *out is released by co_task_release after co_task_is_done. It is NULL before, or such
+// a task of an earlier call that is done: that one is used again.
 int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes);
 int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
 int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_block blocks[]); // kept until done

@@ -2,7 +2,8 @@
 // One rank has no memory for a start of a persistent collective: it gets MPI_ERR_NO_MEM and keeps its request,
 // inactive, whose later starts fail, too; the others, who need it, get an error when they complete theirs; nobody
 // waits. Each has a team of its own, so the communicator and its other persistent collectives go on. The report counts
-// such a start as its call site does: taken, and failed. The program's own calloc refuses.
+// such a start as its call site does: taken, and failed. It is the first one: later ones need no more memory. The
+// program's own malloc refuses.
 // ranks: 3
 // mpirun: --mca coll basic,self,libnbc
 // modes: on faults damage
@@ -19,17 +20,17 @@
 #include <stdlib.h>
 
 // glibc's own, below any replacement.
-void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_malloc(size_t bytes);
 
 static _Thread_local int refusals_due;
 
-void *calloc(size_t count, size_t bytes)
+void *malloc(size_t bytes)
 {
     if (refusals_due > 0) {
         refusals_due--;
         return NULL;
     }
-    return __libc_calloc(count, bytes);
+    return __libc_malloc(bytes);
 }
 
 static int class_of(int code)
@@ -76,7 +77,6 @@ static void run(MPI_Comm comm, enum co_planned_kind kind, int victim)
     int value = co_test_rank() == 0 ? 4711 : 0;
     co_planned_make(&failing, comm);
     co_planned_make(&other, comm);
-    start_well(&failing);
     start_well(&other);
     MPI_Barrier(MPI_COMM_WORLD);                 // what is under way when the team ends has an error, too
     fail_at(&failing, co_test_rank() == victim); // of a broadcast the root

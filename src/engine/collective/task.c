@@ -17,22 +17,6 @@
 #include "mcast/mcast.h"
 #include "shm/shm.h"
 
-void co_task_enqueue(struct co_task *task)
-{
-    struct co_engine *engine = task->team->engine;
-    assert(task->request.team_id == task->team->id);
-    // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
-    co_add_relaxed(&task->team->outstanding, 1);
-    co_add_relaxed(&engine->outstanding, 1);
-    if (task->is_background) {
-        co_add_relaxed(&engine->background, 1);
-    }
-    if (task->is_long) {
-        co_add_relaxed(&engine->long_ones, 1);
-    }
-    co_mpsc_queue_push(&engine->submissions, &task->submitted);
-}
-
 static void enlist(struct co_task *task)
 {
     struct co_team *team = task->team;
@@ -65,11 +49,15 @@ static void note_memory(struct co_task *task, bool is_in_memory)
     }
 }
 
+static bool is_in_memory(const struct co_task *task)
+{
+    return task->has_begun && task->at < task->steps && co_step_is_in_memory(task->plan[task->at]);
+}
+
 // Starts the step that it has come to; afterwards poll tells.
 static int begin_step(struct co_task *task, uint64_t now_ns)
 {
     task->has_begun = true;
-    note_memory(task, co_step_is_in_memory(task->plan[task->at]));
     return co_collective_begin(task, now_ns);
 }
 
@@ -84,6 +72,7 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
     while (status == 0 && task->at < task->steps) {
         status = co_collective_poll(task, has_moved);
         if (status == 0) {
+            note_memory(task, is_in_memory(task));
             return 0;
         }
         if (status > 0) {
@@ -108,7 +97,7 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
         co_team_break(team, status); // the group with it, so that the operation below is over
         if (task->net != NULL) {
             co_mcast_op_release(task->net);
-        } else if (task->is_in_memory) {
+        } else if (is_in_memory(task)) {
             co_shm_op_abandon(&task->shm);
         }
     }
@@ -157,6 +146,44 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         }
         complete(task);
     }
+}
+
+static void enqueue(struct co_task *task)
+{
+    struct co_engine *engine = task->team->engine;
+    assert(task->request.team_id == task->team->id);
+    // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
+    co_add_relaxed(&task->team->outstanding, 1);
+    co_add_relaxed(&engine->outstanding, 1);
+    if (task->is_background) {
+        co_add_relaxed(&engine->background, 1);
+    }
+    if (task->is_long) {
+        co_add_relaxed(&engine->long_ones, 1);
+    }
+    co_mpsc_queue_push(&engine->submissions, &task->submitted);
+}
+
+// A first turn, without lock and queue. True: it is done.
+static bool end_here(struct co_task *task)
+{
+    bool has_moved = false;
+    assert(task->team->facts.nodes == 1);
+    if (!advance(task, 0, &has_moved)) { // no step of it needs to know the time
+        return false;
+    }
+    co_collective_finish(task, task->result == 0);
+    co_store_relaxed(&task->is_done, 1); // relaxed: nobody else has seen it
+    return true;
+}
+
+bool co_task_begin(struct co_task *task, bool is_callers)
+{
+    if (is_callers && end_here(task)) {
+        return true;
+    }
+    enqueue(task);
+    return false;
 }
 
 struct co_tasks_turn co_tasks_progress(struct co_engine *engine, uint64_t now_ns)

@@ -66,8 +66,10 @@ struct co_tasks_turn {
     bool has_ended; // some of them: their callers may sleep
 };
 
-// Counts the task and puts it into the queue, any thread, without the lock.
-void co_task_enqueue(struct co_task *task);
+// Any thread, without the lock: counts the task and puts it into the queue. `is_callers`: it is of one node, and
+// nothing of its team is outstanding, so that the team's memory is the caller's: it gets its first turn here, before
+// that, and may be done with it, which is told by true.
+bool co_task_begin(struct co_task *task, bool is_callers);
 struct co_tasks_turn co_tasks_progress(struct co_engine *engine, uint64_t now_ns); // lock held
 // Lock held: what the first of them waits for, in words.
 void co_tasks_describe(const struct co_engine *engine, char *text, size_t room);

@@ -118,6 +118,12 @@ static int move(struct co_engine *engine, bool must_look)
     return events;
 }
 
+// Of a caller: workers keep away.
+static void note_turn(struct co_engine *engine)
+{
+    co_store_relaxed(&engine->turns, co_load_relaxed(&engine->turns) + 1); // relaxed: any change will do
+}
+
 static int move_operations(struct co_engine *engine)
 {
     // relaxed: a submission that is missed now is seen at the next turn
@@ -126,7 +132,7 @@ static int move_operations(struct co_engine *engine)
         return 0;
     }
     if (has_tasks) {
-        co_store_relaxed(&engine->turns, co_load_relaxed(&engine->turns) + 1); // relaxed: any change will do
+        note_turn(engine);
     }
     if (!co_trylock_take(&engine->lock)) {
         return 0;
@@ -196,11 +202,14 @@ static bool is_brief(const struct co_task *task)
 void co_task_submit(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
-    bool starts_here = task->is_background && is_brief(task);
+    // acquire K2: nothing outstanding, so its memory is ours.
+    bool starts_here = task->is_background && is_brief(task) && co_load_acquire(&task->team->outstanding) == 0;
     task->is_long =
         !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
     task->is_background = task->is_background || task->is_long;
-    co_task_enqueue(task);
+    if (co_task_begin(task, starts_here)) { // at the price of a blocking one: most of it would be queue and lock
+        return;
+    }
     // Alone in the background: who starts here counts as a caller who moves the engine, and workers keep away from
     // those. relaxed: a hint
     starts_here = starts_here && co_load_relaxed(&engine->background) == 1;
@@ -208,10 +217,8 @@ void co_task_submit(struct co_task *task)
     // before that (Q1); who does it later has them look, and they find ours.
     bool is_beside_long = co_load_relaxed(&engine->long_ones) > 0;
     if (starts_here && !is_beside_long) {
-        move_operations(engine); // what others wait for goes out
-        if (!co_task_is_done(task)) {
-            co_workers_notice(engine); // who looks for the rest now and then, where no call does
-        }
+        note_turn(engine);
+        co_workers_notice(engine); // who looks for the rest now and then, where no call does
     } else if (task->is_background || is_beside_long) {
         co_workers_wake(engine);
     }

@@ -88,8 +88,13 @@ static void give_up(const struct co_nonblocking *operation, int error)
     refuse(operation->proxied_team);
 }
 
+static void forget(const struct co_nonblocking *operation)
+{
+    (void)operation; // it has ended with its result
+}
+
 const struct co_nonblocking_carrier co_carried_by_proxies = {
-    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up};
+    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up, .forget = forget};
 
 bool co_carried_is_done(const void *operation)
 {

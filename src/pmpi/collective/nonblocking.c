@@ -27,8 +27,13 @@ static void give_up(const struct co_nonblocking *operation, int error)
     co_team_give_up(operation->team, error);
 }
 
+static void forget(const struct co_nonblocking *operation)
+{
+    co_task_release(operation->task);
+}
+
 const struct co_nonblocking_carrier co_nonblocking_by_engine = {
-    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up};
+    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up, .forget = forget};
 
 bool co_nonblocking_is_done(const void *operation)
 {
@@ -63,14 +68,14 @@ void co_nonblocking_let_go(struct co_nonblocking *operation)
     free(operation);
 }
 
-void co_nonblocking_end(void *operation)
+void co_nonblocking_rest(void *operation)
 {
-    co_task_release(((struct co_nonblocking *)operation)->task);
+    (void)operation;
 }
 
 void co_nonblocking_release(void *operation)
 {
-    co_nonblocking_end(operation);
+    forget(operation);
     co_nonblocking_let_go(operation);
 }
 

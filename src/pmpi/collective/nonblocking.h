@@ -19,6 +19,7 @@ struct co_nonblocking_carrier {
     void (*close_team)(const struct co_nonblocking *operation);
     // This member cannot take part in the next operation: nobody may wait for it.
     void (*give_up)(const struct co_nonblocking *operation, int error);
+    void (*forget)(const struct co_nonblocking *operation); // what is left of its last start
 };
 extern const struct co_nonblocking_carrier co_nonblocking_by_engine;
 
@@ -65,18 +66,18 @@ struct co_nonblocking {
         .fill_status = co_nonblocking_fill_status, .release = co_nonblocking_release                                   \
     }
 
-// What is released is one start of it.
+// What is released is one start of it, whose memory the next one uses.
 #define CO_PERSISTENT_REQUEST(name)                                                                                    \
     {                                                                                                                  \
         .call = name, .is_done = co_nonblocking_is_done, .settle = co_nonblocking_settle,                              \
-        .fill_status = co_nonblocking_fill_status, .release = co_nonblocking_end                                       \
+        .fill_status = co_nonblocking_fill_status, .release = co_nonblocking_rest                                      \
     }
 
 bool co_nonblocking_is_done(const void *operation);
 int co_nonblocking_settle(void *operation);
 void co_nonblocking_fill_status(const void *operation, MPI_Status *status);
 void co_nonblocking_release(void *operation);
-void co_nonblocking_end(void *operation);
+void co_nonblocking_rest(void *operation);
 
 // A call that is taken: starts a copy of the operation behind a request. Returns the MPI code; errors are raised.
 int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);

@@ -59,6 +59,7 @@ static void release(struct co_persistent *persistent)
 {
     struct planned *planned = (struct planned *)persistent;
     leave_team(persistent);
+    planned->operation->kind->carrier->forget(planned->operation);
     co_nonblocking_let_go(planned->operation);
     free(planned);
 }

@@ -25,6 +25,11 @@ int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request)
     return MPI_SUCCESS;
 }
 
+static bool is_active(const struct co_mpi_request *request)
+{
+    return co_load_acquire(&request->kind) != NULL; // acquire E1
+}
+
 static void release_left(struct co_mpi_request *request, void *arg)
 {
     struct co_persistent *persistent = request->persistent;
@@ -33,7 +38,7 @@ static void release_left(struct co_mpi_request *request, void *arg)
         return;
     }
     request->persistent = NULL;
-    if (co_request_of(request->handle) == NULL) {
+    if (!is_active(request)) {
         co_persistent_release(persistent);
     } else if (persistent->kind->abandon != NULL) {
         persistent->kind->abandon(persistent);
@@ -43,11 +48,6 @@ static void release_left(struct co_mpi_request *request, void *arg)
 void co_persistent_release_all(void)
 {
     co_request_handles_visit(release_left, NULL);
-}
-
-static bool is_active(const struct co_mpi_request *request)
-{
-    return co_request_of(request->handle) != NULL;
 }
 
 static int start(struct co_mpi_request *request, const char *call)

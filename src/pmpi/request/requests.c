@@ -170,7 +170,7 @@ static void unbind(struct co_mpi_request *request)
     co_store_release(&request->kind, NULL); // release E1
     if (!is_message) {
         guard_drop(request);
-        co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
+        co_plain_counter_let_go(&communicator->pending); // release E2, read by E2 in change_side: the operation is over
     }
     co_communicator_drop(communicator);
     co_plain_counter_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist

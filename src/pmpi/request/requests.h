@@ -63,7 +63,7 @@ static inline void co_request_start(struct co_mpi_request *request, const struct
     request->result = 0;
     co_communicator_hold(communicator);
     if (!kind->is_message) {
-        co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
+        co_plain_counter_hold(&communicator->pending); // relaxed: the same thread may not set hints meanwhile
     }
     co_plain_counter_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
     co_store_release(&request->kind, kind);            // release E1: the operation is there

@@ -135,7 +135,7 @@ static int gather(struct job_rank *rank, struct co_team *team, const struct view
                   bool returns_at_once)
 {
     struct co_block blocks[JOB_RANKS_MAX];
-    struct co_task *task;
+    struct co_task *task = NULL;
     size_t at = 0;
     for (int of = 0; of < view->size; of++) {
         blocks[of] = (struct co_block){.buffer = buffer + at, .bytes = view->lengths[of]};

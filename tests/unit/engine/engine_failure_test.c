@@ -22,7 +22,7 @@ static enum co_call call;
 static int take_part(struct job_rank *rank, struct co_team *team, size_t bytes)
 {
     unsigned char *all = calloc((size_t)rank->job->size, bytes);
-    struct co_task *task;
+    struct co_task *task = NULL;
     int result;
     if (call == CO_CALL_BCAST) {
         result = co_team_bcast(team, traitor, all, bytes, NULL);

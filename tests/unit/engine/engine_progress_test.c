@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 
 enum { BLOCK = 30000, BRIEF_BLOCK = 1000, PIECES = 5 };
@@ -37,7 +38,7 @@ static void nobody_calls(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
-    struct co_task *tasks[PIECES];
+    struct co_task *tasks[PIECES] = {NULL};
     unsigned char *all[PIECES];
     for (int i = 0; i < PIECES; i++) {
         all[i] = gather_buffer(rank);
@@ -75,6 +76,7 @@ static void a_worker_moves_everything(void **state)
 static void brief_one_start(struct job_rank *rank, struct co_team *team, struct co_task **task, unsigned char *all)
 {
     memset(all + (size_t)rank->rank * BRIEF_BLOCK, rank->rank + 1, BRIEF_BLOCK);
+    *task = NULL;
     job_require(co_team_iallgather(task, team, NULL, all, BRIEF_BLOCK) == 0, "iallgather");
 }
 
@@ -93,7 +95,7 @@ static void brief_ones_go_out(struct job_rank *rank)
 {
     enum { LOOKS = 1000000 };
     unsigned char all[3 * BRIEF_BLOCK] = {0};
-    struct co_task *task;
+    struct co_task *task = NULL;
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
     brief_one_start(rank, team, &task, all);
@@ -118,11 +120,42 @@ static void what_is_brief_goes_out_at_its_start(void **state)
     run(3, (const int[]){0, 0, 0}, "caller", brief_ones_go_out);
 }
 
+// Another thread may have the engine: each start ends its operation, of which nothing is left to wait for.
+static void brief_ones_end_at_their_start(struct job_rank *rank)
+{
+    struct co_task *task = NULL;
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    for (int root = 0; root < rank->job->size; root++) {
+        int value = rank->rank == root ? 4711 + root : 0;
+        inside_lock(rank->engine);
+        if (rank->rank != root) {
+            pthread_barrier_wait(&rank->job->all);
+        }
+        job_require(co_team_ibcast(&task, team, root, &value, sizeof value) == 0, "ibcast");
+        job_require(co_task_is_done(task) && co_task_result(task) == 0, "its start has not ended it");
+        if (rank->rank == root) {
+            pthread_barrier_wait(&rank->job->all);
+        }
+        inside_unlock(rank->engine);
+        job_require(value == 4711 + root, "wrong bytes");
+    }
+    co_task_release(task);
+    co_team_close(team);
+}
+
+static void what_can_end_at_its_start_does(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 0}, "caller", brief_ones_end_at_their_start);
+    run(3, (const int[]){0, 0, 0}, "threads", brief_ones_end_at_their_start);
+}
+
 // Nobody calls; and the worker has slept before each.
 static void brief_ones_end_by_themselves(struct job_rank *rank)
 {
     unsigned char all[3 * BRIEF_BLOCK];
-    struct co_task *task;
+    struct co_task *task = NULL;
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
     for (int i = 0; i < PIECES; i++) {
@@ -149,7 +182,7 @@ static void callers_only(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
     unsigned char *all = gather_buffer(rank);
-    struct co_task *task;
+    struct co_task *task = NULL;
     job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
     pthread_barrier_wait(&rank->job->all);
     job_require(!co_task_is_done(task), "the start has moved it although nobody else may");
@@ -187,7 +220,7 @@ static void one_starts_first(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3);
     unsigned char *all = gather_buffer(rank);
-    struct co_task *task;
+    struct co_task *task = NULL;
     if (rank->rank != 0) {
         pthread_barrier_wait(&rank->job->all);
     }
@@ -216,7 +249,7 @@ static void closed_while_under_way(struct job_rank *rank)
     for (uint64_t turn = 0; turn < 20; turn++) {
         struct co_team *team = engine_job_world(rank, 100 + turn);
         unsigned char *all = gather_buffer(rank);
-        struct co_task *task;
+        struct co_task *task = NULL;
         job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
         co_team_close(team);
         finish_gathering(rank, task, all);
@@ -260,7 +293,7 @@ int main(void)
         cmocka_unit_test(a_worker_moves_everything),   cmocka_unit_test(without_a_worker_callers_do),
         cmocka_unit_test(a_start_waits_for_nobody),    cmocka_unit_test(a_team_may_close_first),
         cmocka_unit_test(nothing_to_move_is_no_harm),  cmocka_unit_test(what_is_brief_goes_out_at_its_start),
-        cmocka_unit_test(a_worker_ends_what_is_brief),
+        cmocka_unit_test(a_worker_ends_what_is_brief), cmocka_unit_test(what_can_end_at_its_start_does),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

@@ -73,7 +73,7 @@ enum { OUTSTANDING = 24 };
 
 static void iallgathers(struct co_team *team, struct co_engine *engine, int rank, int size)
 {
-    struct co_task *tasks[OUTSTANDING];
+    struct co_task *tasks[OUTSTANDING] = {NULL};
     unsigned char *all[OUTSTANDING], *mine[OUTSTANDING];
     for (int i = 0; i < OUTSTANDING; i++) {
         size_t bytes = (size_t)(i % 5) * 700 + 3;
@@ -102,7 +102,7 @@ static void iallgathers(struct co_team *team, struct co_engine *engine, int rank
 // Each of another root, and some roots give another length than the others have room for.
 static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, int size)
 {
-    struct co_task *tasks[OUTSTANDING];
+    struct co_task *tasks[OUTSTANDING] = {NULL};
     unsigned char *buffers[OUTSTANDING];
     struct co_wait wait = {.call = "test"};
     for (int i = 0; i < OUTSTANDING; i++) {
@@ -163,12 +163,12 @@ static uint64_t operations_of(const struct co_team *team, const struct co_block 
 }
 
 // Of each rank another length, of some none; a broadcast that comes meanwhile keeps its place. No operation in memory
-// has the number of an earlier one.
+// has the number of an earlier one. Tasks are used again.
 static void allgathervs(struct co_team *team, struct co_engine *engine, int rank, int size)
 {
     struct co_block blocks[2][JOB_RANKS_MAX];
     unsigned char *buffers[2];
-    struct co_task *tasks[3];
+    struct co_task *tasks[2] = {NULL};
     struct co_wait wait = {.call = "test"};
     unsigned char word[40] = {0};
     for (int round = 0; round < 12; round++) {
@@ -189,13 +189,15 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
                 co_engine_wait_turn(engine, &wait);
             }
             job_require(co_task_result(tasks[i]) == 0, "iallgatherv result");
-            co_task_release(tasks[i]);
         }
         job_require(!inside_has_memory(team) || inside_calls_in_memory(team) >= number, "numbers are given twice");
         job_require(matches(word, sizeof word, (unsigned)round), "wrong bytes in a broadcast between allgathervs");
         for (int i = 0; i < 2; i++) {
             check_gathered(buffers[i], blocks[i], size, (unsigned)(round + i));
         }
+    }
+    for (int i = 0; i < 2; i++) {
+        co_task_release(tasks[i]);
     }
 }
 

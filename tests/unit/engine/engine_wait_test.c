@@ -41,7 +41,7 @@ static int count_in_log(const char *word)
 static void take_part(struct job_rank *rank, struct co_team *team)
 {
     unsigned char *all = calloc((size_t)rank->job->size, 5000);
-    struct co_task *task;
+    struct co_task *task = NULL;
     if (call == CO_CALL_IALLGATHER) {
         struct co_wait wait = {.call = "MPI_Wait"};
         job_require(co_team_iallgather(&task, team, NULL, all, 5000) == 0, "iallgather");
