@@ -19,7 +19,8 @@ import sys
 import threading
 import time
 
-CALLS = ("P2P", "BCAST", "IBCAST", "ALLGATHER", "IALLGATHER", "ALLGATHERV", "IALLGATHERV")
+CALLS = ("P2P", "BCAST", "IBCAST", "ALLGATHER", "IALLGATHER", "ALLGATHERV", "IALLGATHERV", "BCAST_INIT", "ALLGATHER_INIT",
+         "ALLGATHERV_INIT")
 EVERYTHING = {f"CASTOFF_{call}": "yes" for call in CALLS}
 MODES = {
     "default": {},

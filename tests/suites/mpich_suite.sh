@@ -35,11 +35,18 @@ source_top=$(bash "$here/fetch.sh" mpich "$cache" 2>"$cache/reason") || skip "$(
 source=$source_top/test/mpi
 build=$cache/mpich-tests
 
-# Open MPI declares calls that MPI-3 removed, which some tests still use, only to say so; its library has them.
+# Open MPI declares calls that MPI-3 removed, which some tests still use, only to say so; its library has them. And up to
+# version 4 it has the persistent collectives by other names.
 configure() {
+    local call
     mkdir -p "$build" && cd "$build" || return
     printf '#define %s\n' '__mpi_interface_removed__(function, successor)' 'OMPI_OMIT_MPI1_COMPAT_DECLS 0' \
         'OMPI_REMOVED_USE_STATIC_ASSERT 0' >removed_calls.h
+    if mpicc --showme:version 2>/dev/null | grep -q 'Open MPI [0-4]'; then
+        for call in Barrier Bcast Allgather Allgatherv Alltoall Alltoallv Allreduce Gather Scatter Reduce; do
+            echo "#define MPI_${call}_init MPIX_${call}_init" >>removed_calls.h
+        done
+    fi
     # The C++ classes of Open MPI lack the empty copy functions of windows.
     sed -i -e 's/MPI::Win::NULL_COPY_FN/MPI_WIN_NULL_COPY_FN/' -e 's/MPI::Win::NULL_DELETE_FN/MPI_WIN_NULL_DELETE_FN/' \
         "$source/util/mtest_cxx.cxx"
