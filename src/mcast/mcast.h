@@ -158,8 +158,10 @@ void co_mcast_query_liveness(struct co_mcast *mcast, int rank);
 bool co_mcast_is_gone(const struct co_mcast *mcast, int rank);
 // For who waits for this rank outside of any group: asks it, and its host where that speaks for it, as often as this is
 // called, some 16 times a deadline or more. True: it is gone, or has given no sign of life for the deadline where
-// silence is proof. Time for which nobody called counts up to an eighth of the deadline.
-bool co_mcast_await_peer(struct co_mcast *mcast, int rank, uint64_t now_ns);
+// silence is proof. Time for which nobody called counts up to an eighth of the deadline. `is_sure`: datagrams are known
+// to arrive; else a firewall may refuse them all, and only who was heard once can be told to be gone by that.
+bool co_mcast_await_peer(struct co_mcast *mcast, int rank, uint64_t now_ns, bool is_sure);
+bool co_mcast_silence_is_proof(const struct co_mcast *mcast);
 
 // Set-up probe: rank `prober` announces itself to each subgroup until everyone has answered, or nobody new for so long.
 // Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT.

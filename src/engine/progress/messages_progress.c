@@ -17,9 +17,9 @@
 #include "p2p/p2p_open.h"
 #include "transport/transport.h"
 
-#define ASK_EVERY_NS (CO_NS_PER_S / 2) // for signs of life, in turn: at least one that is waited for,
-#define ASK_ROUNDS 16                  // and all of them so often in a deadline,
-#define ASK_AT_ONCE 64                 // so many at most
+#define ASK_EVERY_NS (CO_NS_PER_S / 2)       // for signs of life, in turn: at least one that is waited for,
+#define ASK_ROUNDS 16                        // and all of them so often in a deadline,
+#define ASK_AT_ONCE CO_TRANSPORT_HOSTS_ASKED // so many at most
 
 // Of a thread of castoff's own that calls native.
 static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
@@ -90,12 +90,13 @@ static void lose(struct co_engine *engine, int rank)
 
 // By castoff's own network: native tells nothing. The lock is waited for: whoever moves the engine all the time would
 // keep it from us for ever.
-static void query_awaited(struct co_engine *engine, const int *ranks, int count, uint64_t now_ns)
+static void query_awaited(struct co_engine *engine, const int *ranks, int count)
 {
     int gone[ASK_AT_ONCE], gone_count = 0;
     co_trylock_wait(&engine->lock);
+    uint64_t now_ns = co_clock_now_ns();
     for (int i = 0; i < count && co_load_relaxed(&engine->network_error) == 0; i++) {
-        if (co_mcast_await_peer(engine->mcast, ranks[i], now_ns)) {
+        if (co_mcast_await_peer(engine->mcast, ranks[i], now_ns, engine->has_multicast)) {
             gone[gone_count++] = ranks[i];
         }
     }
@@ -123,10 +124,12 @@ void co_messages_query_liveness(struct co_engine *engine)
     int count = count_to_ask(awaited, every_ns, round_ns);
     if (count > 0) {
         co_store_relaxed(&engine->asked, ranks[count - 1]);
+    }
+    if (count > 0 && !(has_network && co_mcast_silence_is_proof(engine->mcast))) { // else a pause would end connections
         co_p2p_query(engine->p2p, ranks, count);
     }
     if (count > 0 && has_network) {
-        query_awaited(engine, ranks, count, now_ns);
+        query_awaited(engine, ranks, count);
     }
 }
 

@@ -19,7 +19,7 @@
 #define CO_LIVENESS_REFUSALS 4                 // which are so many at least
 #define CO_LIVENESS_PAUSE_NS (3 * CO_NS_PER_S) // without one ends a row; a kernel sends one a second in the end
 #define CO_LIVENESS_ROWS 16                    // without a word of the peer's are as good as one that is long enough,
-#define CO_LIVENESS_FORGET_NS (300 * CO_NS_PER_S) // with no longer pause between two of them
+#define CO_LIVENESS_FORGET_NS (100 * CO_NS_PER_S) // with no longer pause between two of them
 #define CO_LIVENESS_SELDOM_NS CO_NS_PER_S         // between two questions in such a pause
 
 struct co_liveness {

@@ -12,10 +12,11 @@
 #include "mcast/liveness/liveness_deadline.h"
 #include "mcast/send/control_send.h"
 
-#define ASK_AFTER 8   // parts of the deadline without an event, after which members are asked, and
-#define ASK_EVERY 64  // how often: many questions or answers would have to be lost
-#define ASK_AT_ONCE 8 // members, in turn: all of a small group each time,
-#define ASK_LEAST 3   // times, of who is given up
+#define ASK_AFTER 8     // parts of the deadline without an event, after which members are asked, and
+#define ASK_EVERY 64    // how often: many questions or answers would have to be lost
+#define ASK_AT_ONCE 8   // members, in turn: all of a small group each time,
+#define ASK_LEAST 3     // times, of who is given up,
+#define AWAITED_LEAST 7 // or, without a group, more often than that, for answers are lost, too
 #define ASK_HOSTS_AT_ONCE (CO_TRANSPORT_HOSTS_ASKED / 2) // and hosts: the other half has time to answer
 
 static struct co_peer *peer_of(const struct co_mcast_group *group, int member)
@@ -111,14 +112,14 @@ static bool ask_suspect(struct co_mcast_group *group)
     return now_ns - group->suspect_ns > deadline_ns && group->suspect_asked >= ASK_LEAST;
 }
 
-static bool silence_is_proof(const struct co_mcast *mcast)
+bool co_mcast_silence_is_proof(const struct co_mcast *mcast)
 {
     return mcast->config.liveness_proof != CO_LIVENESS_PROOF_NONE && mcast->config.deadline_ns != 0;
 }
 
 static bool is_active(const struct co_mcast_group *group)
 {
-    return silence_is_proof(group->mcast) && group->count > 1;
+    return co_mcast_silence_is_proof(group->mcast) && group->count > 1;
 }
 
 uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group)
@@ -173,17 +174,17 @@ static bool await_answer(struct co_mcast *mcast, int rank)
     }
     peer->awaited_ns = mcast->now_ns;
     peer->awaited_asked += ask(mcast, rank, 0);
-    return peer->silent_ns > mcast->config.deadline_ns && peer->awaited_asked > ASK_LEAST;
+    return peer->silent_ns > mcast->config.deadline_ns && peer->awaited_asked > AWAITED_LEAST;
 }
 
-bool co_mcast_await_peer(struct co_mcast *mcast, int rank, uint64_t now_ns)
+bool co_mcast_await_peer(struct co_mcast *mcast, int rank, uint64_t now_ns, bool is_sure)
 {
     struct co_peer *peer = &mcast->peers[rank];
     mcast->now_ns = now_ns;
-    if (peer->is_dead) {
+    if (peer->is_dead && (is_sure || peer->was_heard)) {
         return true;
     }
-    if (!silence_is_proof(mcast)) {
+    if (!co_mcast_silence_is_proof(mcast)) {
         co_mcast_query_liveness(mcast, rank);
         return false;
     }

@@ -50,6 +50,7 @@ struct co_peer {
     uint64_t awaited_ns;    // last look of who waits for it outside of any group,
     uint64_t silent_ns;     // and for how long it has owed an answer in such looks,
     unsigned awaited_asked; // with so many questions
+    bool was_heard;         // a control message of its own has come
     struct co_liveness liveness;
     bool is_dead;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define READS_MOST 16    // of one queue pair at a time
+#define RETRIES 7        // the most there are; Soft-RoCE takes that for no end of them
 #define WAITS_FOR_EVER 7 // of a peer that has no receive
 #define WAIT_LEAST 12    // 0.64 ms, before it is asked again
 
@@ -106,7 +107,7 @@ int co_verbs_connection_start(struct ibv_qp *queue_pair, const struct co_verbs_c
                                   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                  .timeout = connection->timeout,
-                                 .retry_cnt = connection->retries,
+                                 .retry_cnt = RETRIES,
                                  .rnr_retry = WAITS_FOR_EVER,
                                  .sq_psn = connection->number,
                                  .max_rd_atomic = connection->reads};

@@ -8,7 +8,6 @@
 
 #include <infiniband/verbs.h>
 
-#define CO_VERBS_RETRIES_MOST 7                 // which Soft-RoCE takes for no end of them
 #define CO_VERBS_NUMBER_MASK UINT32_C(0xffffff) // of queue pairs and packets: they have 24 bits
 
 // NULL: there is none of that name, or it cannot be opened.
@@ -35,8 +34,7 @@ struct co_verbs_connection {
     uint32_t peer, peer_number; // its queue pair, and the number of the first packet that it sends
     uint32_t number;            // of our first packet
     uint8_t reads;              // at a time, both ways
-    uint8_t timeout;            // 4.096 us times 2 to that: what is not answered by then is sent again,
-    uint8_t retries;            // so many times, at most CO_VERBS_RETRIES_MOST
+    uint8_t timeout;            // 4.096 us times 2 to that: what is not answered by then is sent again, seven times
 };
 
 // A reliable queue pair, through which the peer may do so much (IBV_ACCESS_REMOTE_...), to INIT, and from there to RTS.

@@ -142,8 +142,7 @@ static int connect_to(struct co_verbs *verbs, struct co_verbs_rc *rc, const stru
                                              .peer_number = peer->rc[theirs].first_number,
                                              .number = rc->first_number,
                                              .reads = least(verbs->reads.at_once, peer->reads),
-                                             .timeout = TIMEOUT,
-                                             .retries = CO_VERBS_RETRIES_MOST};
+                                             .timeout = TIMEOUT};
     return co_verbs_connection_start(rc->queue_pair, &connection);
 }
 

@@ -91,6 +91,17 @@ void inside_set_deadline(struct co_mcast *mcast, uint64_t deadline_ns)
     mcast->config.deadline_ns = deadline_ns;
 }
 
+void inside_set_unheard(struct co_mcast *mcast, int rank)
+{
+    mcast->peers[rank].was_heard = false;
+}
+
+void inside_set_dead(struct co_mcast *mcast, int rank)
+{
+    mcast->peers[rank].is_dead = true;
+    mcast->dead_peers++;
+}
+
 void inside_require_few_left(const struct co_mcast *mcast)
 {
     assert_int_equal(mcast->kept_bytes, 0);

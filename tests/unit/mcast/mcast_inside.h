@@ -29,6 +29,8 @@ int inside_dead_peers(const struct co_mcast *mcast);
 uint64_t inside_controls_sent(const struct co_mcast *mcast);
 enum co_liveness_proof inside_liveness_proof(const struct co_mcast *mcast);
 void inside_set_deadline(struct co_mcast *mcast, uint64_t deadline_ns);
+void inside_set_unheard(struct co_mcast *mcast, int rank);
+void inside_set_dead(struct co_mcast *mcast, int rank);
 
 // Closed groups and teams' first words leave no more than they may.
 void inside_require_few_left(const struct co_mcast *mcast);

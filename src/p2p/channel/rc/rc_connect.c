@@ -15,10 +15,8 @@
 #define REQUEST_MOST_NS CO_NS_PER_S   // that: the peer computes
 #define KEY UINT32_C(0x1ca57001)      // of connection requests (Q_Key); the job's tag tells jobs apart
 
-// What is not answered in 0.54 s is sent again, six times: a cable that is pulled for two seconds loses no messages.
-// With a seventh time Soft-RoCE would repeat it for ever, and nobody would learn that the peer is gone.
+// What is not answered in 0.54 s is sent again, seven times: a cable that is pulled for two seconds loses no messages.
 #define TIMEOUT 17
-#define RETRIES (CO_VERBS_RETRIES_MOST - 1)
 
 static int receive_into(struct co_rc_all *all, unsigned slot)
 {
@@ -179,8 +177,7 @@ static int connection_connect(struct co_rc_all *all, struct co_rc_connection *co
                                        .peer_number = request->first_number,
                                        .number = connection->first_number,
                                        .reads = request->reads < all->reads_most ? request->reads : all->reads_most,
-                                       .timeout = TIMEOUT,
-                                       .retries = RETRIES};
+                                       .timeout = TIMEOUT};
     return co_verbs_connection_start(connection->queue_pair, &ends);
 }
 

@@ -93,7 +93,7 @@ static uint64_t await_ns(struct world *world, int rank, uint64_t every_ns, uint6
 {
     uint64_t begin = co_loopback_now_ns(world->hub);
     while (co_loopback_now_ns(world->hub) - begin < most_ns) {
-        if (co_mcast_await_peer(world->mcast[ASKS], rank, co_loopback_now_ns(world->hub))) {
+        if (co_mcast_await_peer(world->mcast[ASKS], rank, co_loopback_now_ns(world->hub), true)) {
             return co_loopback_now_ns(world->hub) - begin;
         }
         pass(world, every_ns);
@@ -110,6 +110,27 @@ static void who_answers_is_waited_for(void **state)
         struct world world;
         open_with_proof(&world, plans[plan], CO_LIVENESS_PROOF_MEMBERS);
         assert_int_equal(await_ns(&world, LIVES, EVERY_NS, 20 * DEADLINE_NS), 0);
+        world_close(&world);
+    }
+}
+
+// A firewall may refuse all datagrams of one who lives: it is believed of who has answered once.
+static void who_was_never_heard_is_not_gone_by_refusals(void **state)
+{
+    (void)state;
+    for (int was_heard = 0; was_heard <= 1; was_heard++) {
+        struct world world;
+        open_with_proof(&world, NULL, CO_LIVENESS_PROOF_NONE);
+        struct co_mcast *asks = world.mcast[ASKS];
+        inside_set_unheard(asks, GOES);
+        if (was_heard) {
+            assert_false(co_mcast_await_peer(asks, GOES, co_loopback_now_ns(world.hub), false));
+            settle(&world);
+        }
+        inside_set_dead(asks, GOES);
+        bool is_gone = co_mcast_await_peer(asks, GOES, co_loopback_now_ns(world.hub), false);
+        assert_int_equal(is_gone, was_heard);
+        assert_true(co_mcast_await_peer(asks, GOES, co_loopback_now_ns(world.hub), true));
         world_close(&world);
     }
 }
@@ -244,6 +265,7 @@ int main(void)
         cmocka_unit_test(who_lives_answers),
         cmocka_unit_test(who_is_gone_is_known_when_asked),
         cmocka_unit_test(who_answers_is_waited_for),
+        cmocka_unit_test(who_was_never_heard_is_not_gone_by_refusals),
         cmocka_unit_test(who_is_silent_is_gone_after_the_deadline),
         cmocka_unit_test(a_word_in_between_begins_it_anew),
         cmocka_unit_test(time_elsewhere_counts_a_little),

@@ -58,8 +58,7 @@ static void a_connection_gets_what_both_ends_have_agreed(void **state)
                                              .peer_number = 0xcd654321,
                                              .number = 42,
                                              .reads = 4,
-                                             .timeout = 17,
-                                             .retries = 6};
+                                             .timeout = 17};
     assert_int_equal(co_verbs_connection_init(&pair, 2, IBV_ACCESS_REMOTE_READ), 0);
     assert_int_equal(co_verbs_connection_start(&pair, &connection), 0);
     assert_int_equal(count, 3);
@@ -76,7 +75,7 @@ static void a_connection_gets_what_both_ends_have_agreed(void **state)
     assert_int_equal(told[2].qp_state, IBV_QPS_RTS);
     assert_int_equal(told[2].sq_psn, 42);
     assert_int_equal(told[2].timeout, 17);
-    assert_int_equal(told[2].retry_cnt, 6);
+    assert_int_equal(told[2].retry_cnt, 7);
     assert_int_equal(told[2].max_rd_atomic, 4);
     assert_true(asked[2] & IBV_QP_TIMEOUT);
 }
