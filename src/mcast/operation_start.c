@@ -84,6 +84,7 @@ static struct co_mcast_op *allocate(struct co_mcast_group *group, const struct s
         struct co_mcast_place place = place_of(group, shape, i);
         uint32_t chunks = co_wire_chunk_count(place.bytes, (uint32_t)group->mcast->config.chunk_bytes);
         co_receive_block_open(&op->blocks[i], bits, place.offset, place.bytes, chunks, now_ns);
+        op->blocks[i].heard_at = group->mcast->delivered;
         bits += co_chunk_bitmap_words(chunks);
     }
     return op;

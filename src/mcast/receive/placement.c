@@ -19,6 +19,20 @@ static void learn_gap(struct co_mcast_group *group, const struct co_receive_bloc
     }
 }
 
+// Where all send: whose chunks have come since that of this block, and how long the port is silent between any two.
+static void learn_turn(struct co_mcast_op *op, struct co_receive_block *block)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    block->heard_at = mcast->delivered;
+    if (op->root >= 0 || mcast->now_ns <= op->heard_ns) {
+        return;
+    }
+    uint64_t gap = op->heard_ns == 0 ? 0 : mcast->now_ns - op->heard_ns;
+    uint64_t decayed = mcast->spacing_ns - mcast->spacing_ns / 8;
+    mcast->spacing_ns = gap > decayed ? gap : decayed;
+    op->heard_ns = mcast->now_ns;
+}
+
 void co_placement_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
                        const uint8_t *payload, size_t bytes)
 {
@@ -52,6 +66,7 @@ static void count_placed(struct co_mcast_op *op, int source, const struct co_rec
     learn_gap(group, block);
     group->received[source] += chunks;
     group->delivered += chunks;
+    group->mcast->delivered += chunks;
     op->arrived_chunks += chunks;
     op->begun_chunks += block->count == chunks ? block->chunks : 0; // these are its first
     if (block->count == block->chunks) {
@@ -79,6 +94,7 @@ void co_placement_run(struct co_mcast_op *op, int source, struct co_receive_bloc
     op->last_event_ns = mcast->now_ns;
     mcast->advances += placed.chunks;
     count_placed(op, source, block, (uint32_t)placed.chunks);
+    learn_turn(op, block);
 }
 
 bool co_placement_chunk(struct co_mcast_op *op, struct co_receive_block *block, const struct co_chunk *chunk,
@@ -90,5 +106,8 @@ bool co_placement_chunk(struct co_mcast_op *op, struct co_receive_block *block, 
     }
     co_placement_copy(op, block, chunk, payload, bytes);
     count_placed(op, chunk->source, block, 1);
+    if (!chunk->is_repair) {
+        learn_turn(op, block);
+    }
     return true;
 }

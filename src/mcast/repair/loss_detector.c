@@ -24,13 +24,15 @@
 
 // Silence is the source's, not the block's: who is heard sending something else will come to this block, or has lost
 // it, which must not go unnoticed for ever. Where many send short blocks one is silent because the others have their
-// turns: as long as anything comes here by multicast, what is missing may stand behind that.
+// turns: as long as anything comes here by multicast, what is missing may stand behind that. A turn is told by what has
+// come, and not by the clock, which knows no link.
 static uint64_t silent_since(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     uint64_t most = block->last_ns + ANNOUNCED_FACTOR * timing->cutoff_ns;
     uint64_t heard = timing->heard_ns;
     if (!co_receive_block_is_long(block) && timing->busy_ns > heard) {
         heard = timing->busy_ns;
+        most = timing->is_in_turn ? UINT64_MAX : most;
     }
     heard = heard < most ? heard : most;
     return heard > block->last_ns ? heard : block->last_ns;
@@ -51,7 +53,7 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     uint64_t cutoff = timing->cutoff_ns, most = ANNOUNCED_FACTOR * cutoff;
     if (co_receive_block_is_long(block)) {
         cutoff *= ANNOUNCED_FACTOR;
-    } else if (!block->is_heard) {
+    } else if (!block->is_heard || timing->is_in_turn) {
         cutoff *= SILENT_START_FACTOR;
     }
     uint64_t silence = 2 * block->widest_gap_ns; // bounded: what others wait for what they lost is a gap here

@@ -19,6 +19,7 @@ struct co_loss_timing {
     uint64_t busy_ns;   // when anything came by multicast last: an answer that is not known to be late may be behind it
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
     uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
+    bool is_in_turn;     // all send, and what has come since may be no more than the others' turns
     bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
     uint32_t request;    // number of the request that would leave now
     uint32_t answered;   // number of the latest request that an answer has come to

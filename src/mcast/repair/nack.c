@@ -16,10 +16,12 @@
 
 // Before the first answer nothing is known of the queues that it waits in.
 #define RETRY_UNKNOWN_NS UINT64_C(20000000)
+#define SPACING_UNKNOWN_NS UINT64_C(5000000) // before two chunks have come in a row
 #define RETRY_LEAST_NS UINT64_C(500000)
 #define RETRY_MOST_NS UINT64_C(100000000)
 #define RETRIES_TO_SOURCE 6 // every so many requests of the neighbour go unanswered, one goes to the owner
 #define CUTOFF_MOST 25      // times its floor
+#define TURNS 2             // of all who send: then each has had its own
 #define REORDER_NS UINT64_C(100000)
 #define REQUESTS_UNANSWERED 24  // more would fill the neighbour's queue; answers to more could not be told apart
 #define CHOKED_NS RETRY_MOST_NS // after the last of them: then they are lost, or their answers, and nobody else may ask
@@ -33,17 +35,30 @@ static struct co_loss_timing repair_timing(const struct co_mcast_group *group)
 {
     const struct co_mcast *mcast = group->mcast;
     const struct co_rtt *answer = &mcast->nack_rtt;
-    uint64_t cutoff = mcast->config.cutoff_ns;
     uint64_t retry =
         answer->smoothed_ns == 0 ? RETRY_UNKNOWN_NS : co_rtt_timeout_ns(answer, RETRY_LEAST_NS, RETRY_MOST_NS);
     return (struct co_loss_timing){
-        .cutoff_ns = within(2 * (answer->smoothed_ns + group->widest_gap_ns), cutoff, CUTOFF_MOST * cutoff),
         .retry_ns = retry,
         .probe_ns = answer->smoothed_ns == 0 ? retry : within(2 * answer->smoothed_ns, RETRY_LEAST_NS, retry),
         .rtt_ns = answer->smoothed_ns,
         .busy_ns = mcast->heard_ns,
         .budget = mcast->repair_window.now,
         .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
+}
+
+static bool many_send(const struct co_mcast_op *op)
+{
+    return op->root < 0 && op->senders > CO_SEND_RATE_MANY;
+}
+
+// Where many send, what is awaited may stand behind what the others have sent: silence is that of the port.
+static uint64_t cutoff_ns(const struct co_mcast_op *op)
+{
+    const struct co_mcast *mcast = op->group->mcast;
+    uint64_t least = mcast->config.cutoff_ns, gap = op->group->widest_gap_ns;
+    uint64_t spacing = mcast->spacing_ns == 0 ? SPACING_UNKNOWN_NS : mcast->spacing_ns;
+    gap = many_send(op) && spacing > gap ? spacing : gap;
+    return within(2 * (mcast->nack_rtt.smoothed_ns + gap), least, CUTOFF_MOST * least);
 }
 
 static bool left_is_dead(const struct co_mcast_group *group)
@@ -175,16 +190,19 @@ static uint64_t choked_until(const struct co_mcast_group *group)
 }
 
 // What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
-static void look_at_source(struct co_mcast_group *group, int source, const struct co_receive_block *block,
+static void look_at_source(const struct co_mcast_op *op, int source, const struct co_receive_block *block,
                            struct co_loss_timing *timing)
 {
+    struct co_mcast_group *group = op->group;
     bool is_repaired_alone = !block->is_heard && block->count >= CO_WIRE_ANNOUNCED_CHUNKS;
+    timing->cutoff_ns = cutoff_ns(op);
     timing->heard_ns = group->mcast->peers[group->members[source]].heard_ns;
     timing->is_next = group->seen_in_turn[source] != group->turn;
     timing->request = group->requests + 1;
     timing->answered = group->answered;
     timing->is_choked = group->mcast->now_ns < choked_until(group);
     timing->is_deaf = co_group_is_deaf(group, source) || is_repaired_alone;
+    timing->is_in_turn = many_send(op) && group->mcast->delivered - block->heard_at < TURNS * (uint32_t)op->senders;
     group->seen_in_turn[source] = group->turn;
 }
 
@@ -220,7 +238,7 @@ uint64_t co_nack_due_ns(struct co_mcast_group *group)
             if (!awaits_block(op, i)) {
                 continue;
             }
-            look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
+            look_at_source(op, co_operation_source(op, i), &op->blocks[i], &timing);
             uint64_t block_due = co_loss_detector_due_ns(&op->blocks[i], &timing);
             due = block_due < due ? block_due : due;
             due = timing.is_choked && choked_until(group) < due ? choked_until(group) : due;
@@ -245,7 +263,7 @@ void co_nack_send_due(struct co_mcast_group *group)
             if (!awaits_block(op, i)) {
                 continue;
             }
-            look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
+            look_at_source(op, co_operation_source(op, i), &op->blocks[i], &timing);
             *(op->root >= 0 ? &group->lost_of[op->root] : &group->lost) +=
                 co_loss_detector_count_lost(&op->blocks[i], timing.reorder_ns, group->mcast->now_ns);
             if (co_loss_detector_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns &&
@@ -289,6 +307,7 @@ void co_nack_block_arrived(struct co_mcast_op *op, int source)
         struct co_receive_block *block = co_operation_block(later, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {
             co_receive_block_is_next(block, group->mcast->now_ns);
+            block->heard_at = group->mcast->delivered;
             group->is_quiet = false;
             return;
         }

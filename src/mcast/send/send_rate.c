@@ -42,7 +42,14 @@ static uint64_t rate_latest_ns(const struct co_send_rate *rate)
 
 uint64_t co_send_rate_overdue_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    return rate_latest_ns(rate) + co_send_rate_patience_ns(rate, senders);
+    uint64_t own_ns = rate_latest_ns(rate), patience_ns = co_send_rate_patience_ns(rate, senders);
+    uint64_t due_ns = own_ns + patience_ns;
+    if (senders <= CO_SEND_RATE_MANY || co_send_rate_now(rate) > 0) {
+        return due_ns;
+    }
+    uint64_t others_ns = rate->busy_ns + patience_ns, most_ns = own_ns + CO_SEND_RATE_RTT_MOST_NS;
+    others_ns = others_ns < most_ns ? others_ns : most_ns;
+    return others_ns > due_ns ? others_ns : due_ns;
 }
 
 uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t senders)

@@ -31,6 +31,7 @@
 #define CO_SEND_RATE_GIVEN_UP_UNKNOWN 6                       // before a rate is known
 #define CO_SEND_RATE_GIVEN_UP_BY_TIME 2                       // times, then not as long as those of others come here
 #define CO_SEND_RATE_GIVEN_UP_MOST_NS (8 * CO_SEND_RATE_RTT_MOST_NS)
+#define CO_SEND_RATE_MANY 16 // senders: of more a turn takes longer than loss is noticed in
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS) // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
@@ -204,7 +205,9 @@ uint64_t co_send_rate_rtt_ns(const struct co_send_rate *rate);
 // the same queues, and how long that takes is what it usually took: many wait for what was lost, and others' questions
 // bring that, too.
 uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders);
-// Then nobody seems to hear.
+// Then nobody seems to hear. Of many, before a rate is known, not as long as the chunks of others come here: the word
+// on ours stands behind what stands in this member's port, and so would the answer to a question. For a second at most:
+// others may send for ever.
 uint64_t co_send_rate_overdue_ns(const struct co_send_rate *rate, uint32_t senders);
 // Then what is in flight is given up (RFC 8985, tail loss probes): a few more chunks show what has come. Given up again
 // with nothing heard in between it has twice the time (RFC 6298, 5.5) where there are several: all who do so would fill

@@ -27,7 +27,8 @@ struct co_mcast_op {
     uint64_t last_sent_ns;          // of its chunks
     // Of an allgather: chunks of the other blocks that are on their way, and how many of these have arrived.
     uint64_t begun_chunks, arrived_chunks;
-    bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
+    uint64_t heard_ns; // the last first transmission of any of them, 0: none
+    bool passes_all;   // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
     bool owes_end;        // all of the own block has left, but the queue had no room for the word that says so
     uint32_t end_at;      // of the chunks that have left in all, then

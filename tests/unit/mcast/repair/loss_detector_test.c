@@ -118,6 +118,9 @@ static void a_short_block_waits_for_the_turns_of_others(void **state)
                          chunks == 4 ? TIMING.cutoff_ns / 2 : 0); // the end of the other is announced
         timing.busy_ns = 1000 * TIMING.cutoff_ns;
         assert_true(co_loss_detector_due_ns(&bench.block, &timing) < 50 * TIMING.cutoff_ns); // but not for ever
+        timing.is_in_turn = true; // not everybody has had his turn since, however long that takes
+        assert_int_equal(co_loss_detector_due_ns(&bench.block, &timing) > timing.busy_ns, chunks == 4);
+        timing.is_in_turn = false;
     }
 }
 

@@ -51,7 +51,13 @@ static void before_a_rate_is_known_the_chunks_of_others_are_waited_for(void **st
     co_send_rate_open(&rate, START, LEAST, WINDOW, false);
     sent(&rate, 1, MS);
     uint64_t patience_ns = co_send_rate_patience_ns(&rate, SENDERS);
-    rate.busy_ns = 500 * MS; // they still come
+    assert_int_equal(co_send_rate_overdue_ns(&rate, SENDERS), MS + patience_ns);
+    rate.busy_ns = 500 * MS; // they still come: nobody is asked for a word either
+    assert_int_equal(co_send_rate_overdue_ns(&rate, SENDERS), rate.busy_ns + patience_ns);
+    rate.busy_ns = 5000 * MS; // but not for ever
+    assert_int_equal(co_send_rate_overdue_ns(&rate, SENDERS), MS + CO_SEND_RATE_RTT_MOST_NS);
+    rate.busy_ns = 500 * MS;
+    assert_int_equal(co_send_rate_overdue_ns(&rate, 1), MS + co_send_rate_patience_ns(&rate, 1));
     for (unsigned i = 0; i < CO_SEND_RATE_GIVEN_UP_BY_TIME; i++) {
         assert_int_equal(co_send_rate_give_up_ns(&rate, SENDERS), MS + (patience_ns << i));
         co_send_rate_give_up(&rate);
