@@ -12,7 +12,7 @@ lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 rm -f "$out"/M31*.txt "$out"/M31*.csv "$out"/M31*.err
 bench M31 --lab $hosts --rate 200mbit --calls ialltoall --sizes 64K,256K,1M --seconds 5 --rounds-max 30 ||
     give_up "$what" "$reach" "$(last_words "$out/M31.err")"
-ports=(--hosts $hosts --rate 200mbit -- "$top/bench/figures/ports.sh" ialltoall $size $count -n $hosts --
+ports=(--hosts "$hosts" --rate 200mbit -- "$top/bench/figures/ports.sh" ialltoall "$size" "$count" -n "$hosts" --
     "$castoff" run --set PROXY=yes --set IALLTOALL=yes -- "$build/bench/traffic")
 note_command tests/lab/lab.sh "${ports[@]}"
 passed=$("$top/tests/lab/lab.sh" "${ports[@]}" 2>>"$out/M31.err") ||

@@ -19,7 +19,7 @@ times="not measured: no laboratory here" least=0
 if lab_is_possible; then
     times="" least=99
     for bytes in 512 1024 2048 4096; do
-        line=(--hosts 8 --rate 200mbit -- lab-mpirun -n 8 "$build/examples/offload_all_to_all" $bytes 200)
+        line=(--hosts 8 --rate 200mbit -- lab-mpirun -n 8 "$build/examples/offload_all_to_all" "$bytes" 200)
         note_command tests/lab/lab.sh "${line[@]}"
         "$top/tests/lab/lab.sh" "${line[@]}" >"$out/M34-$bytes.txt" 2>>"$out/M34.err" ||
             give_up "$what" "$reach" "$(last_words "$out/M34.err")"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What the figures of MPI_Ialltoall by proxies share: one measured rank, alone on the first core where it alone computes;
