@@ -38,6 +38,9 @@ enum co_offload_command_kind {
     CO_OFFLOAD_COMMAND_ALLTOALL,   // a group of this number: blocks of equal length, one behind the other
     CO_OFFLOAD_COMMAND_ALLTOALLV,  // likewise, each as its definition says
     CO_OFFLOAD_COMMAND_REFUSE,     // the next call of the team cannot be made: the others hear so
+    CO_OFFLOAD_COMMAND_BCAST,      // a group as well: one message, from a root to all
+    CO_OFFLOAD_COMMAND_ALLGATHER,  // likewise: one from each member to all, of equal length, one behind the other
+    CO_OFFLOAD_COMMAND_ALLGATHERV, // likewise, each as its definition says
     CO_OFFLOAD_COMMAND_END
 };
 
@@ -60,12 +63,14 @@ struct co_offload_operation {
 struct co_offload_command {
     uint32_t kind;
     uint32_t ticket;                       // CALL, SEND, RECEIVE: below CO_TICKETS, of none that is under way; REFUSE
-    uint64_t group;                        // GROUP, ALLTOALL, ALLTOALLV, CALL, FORGET
-    uint32_t operations;                   // GROUP: so many; TEAM_OPEN, ALLTOALLV: members,
+    uint64_t group;                        // GROUP, CALL, FORGET, patterns
+    uint32_t operations;                   // GROUP: so many; TEAM_OPEN, ALLTOALLV, ALLGATHERV: members,
     uint64_t definition;                   // all of them at this place of the byte area
-    uint64_t team;                         // TEAM_OPEN, TEAM_CLOSE, ALLTOALL, ALLTOALLV, REFUSE
-    bool has_own;                          // ALLTOALL, ALLTOALLV: the proxy moves the rank's own block, too
-    uint64_t send, receive, bytes;         // ALLTOALL: addresses of both buffers, bytes of a block
+    uint64_t team;                         // TEAM_OPEN, TEAM_CLOSE, REFUSE, patterns
+    uint32_t root;                         // BCAST, or where one is refused: its place in the team
+    uint32_t refused;                      // REFUSE: BCAST, ALLGATHER, or 0: an all-to-all
+    bool has_own;                          // patterns but BCAST: the proxy moves the rank's own block, too
+    uint64_t send, receive, bytes;         // equal blocks, BCAST: addresses of both buffers, bytes of a block
     struct co_offload_operation operation; // SEND, RECEIVE
 };
 
@@ -81,6 +86,11 @@ struct co_offload_completion {
 
 // Of its operations, members or blocks in the byte area.
 size_t co_offload_command_definition_bytes(const struct co_offload_command *command);
+
+// A call of a team, which is kept and called as a group.
+bool co_offload_command_is_pattern(uint32_t kind);
+// Sends and receives of a pattern, or of a refused one, in a team of so many: no more than these.
+uint32_t co_offload_command_ends(const struct co_offload_command *command, uint32_t members);
 
 void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const struct co_offload_command *command);
 // `ranks` of the job: peers are below. -EPROTO: no such command, bit for bit.

@@ -130,8 +130,8 @@ static int plan_call(struct co_proxied_call **out, struct co_proxied_world *worl
     return 0;
 }
 
-static int call_begin(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
-                      size_t bytes, const struct co_proxied_block *blocks)
+static int call_begin(struct co_proxied_call **out, struct co_proxied_team *team,
+                      const struct co_proxied_arguments *arguments)
 {
     struct co_proxied_world *world = team->world;
     struct co_proxied_plan *plan;
@@ -139,7 +139,7 @@ static int call_begin(struct co_proxied_call **out, struct co_proxied_team *team
     pthread_mutex_lock(&world->lock);
     int error = world_ready(world);
     if (error == 0) {
-        error = co_proxied_plan_find(&plan, team, send, receive, bytes, blocks);
+        error = co_proxied_plan_find(&plan, team, arguments);
     }
     if (error == 0) {
         error = plan_call(out, world, plan);
@@ -154,13 +154,46 @@ static int call_begin(struct co_proxied_call **out, struct co_proxied_team *team
 int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
                         size_t bytes)
 {
-    return call_begin(out, team, send, receive, bytes, NULL);
+    return call_begin(out, team,
+                      &(struct co_proxied_arguments){
+                          .kind = CO_OFFLOAD_COMMAND_ALLTOALL, .send = send, .receive = receive, .bytes = bytes});
 }
 
 int co_proxied_alltoallv(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
                          const struct co_proxied_block blocks[])
 {
-    return call_begin(out, team, send, receive, 0, blocks);
+    return call_begin(out, team,
+                      &(struct co_proxied_arguments){
+                          .kind = CO_OFFLOAD_COMMAND_ALLTOALLV, .send = send, .receive = receive, .blocks = blocks});
+}
+
+int co_proxied_bcast(struct co_proxied_call **out, struct co_proxied_team *team, int root, void *buffer, size_t bytes)
+{
+    return call_begin(out, team,
+                      &(struct co_proxied_arguments){.kind = CO_OFFLOAD_COMMAND_BCAST,
+                                                     .root = (uint32_t)root,
+                                                     .send = buffer,
+                                                     .receive = buffer,
+                                                     .bytes = bytes});
+}
+
+int co_proxied_allgather(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
+                         size_t bytes)
+{
+    return call_begin(
+        out, team,
+        &(struct co_proxied_arguments){.kind = CO_OFFLOAD_COMMAND_ALLGATHER,
+                                       .send = send != NULL ? send : (const char *)receive + team->place * bytes,
+                                       .receive = receive,
+                                       .bytes = bytes});
+}
+
+int co_proxied_allgatherv(struct co_proxied_call **out, struct co_proxied_team *team, void *buffer,
+                          const struct co_proxied_block blocks[])
+{
+    return call_begin(out, team,
+                      &(struct co_proxied_arguments){
+                          .kind = CO_OFFLOAD_COMMAND_ALLGATHERV, .send = buffer, .receive = buffer, .blocks = blocks});
 }
 
 int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan)
@@ -177,19 +210,21 @@ int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan)
 }
 
 // A call of its own, of which nobody waits for the end.
-int co_proxied_refuse(struct co_proxied_team *team)
+static int call_refuse(struct co_proxied_team *team, uint32_t refused, uint32_t root)
 {
+    struct co_offload_command refusal = {
+        .kind = CO_OFFLOAD_COMMAND_REFUSE, .team = team->id, .refused = refused, .root = root};
     struct co_proxied_world *world = team->world;
 
     pthread_mutex_lock(&world->lock);
     int error = world_ready(world);
     struct co_proxied_call *call = error == 0 ? call_make(world, NULL) : NULL;
     if (error == 0) {
-        error = call == NULL ? -ENOMEM : co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
+        error = call == NULL ? -ENOMEM : co_rank_client_refuse(world->client, &refusal, team->count, &call->ticket);
     }
     if (error == -EAGAIN && call != NULL) { // calls that are done and not ended do not matter
         calls_collect(world);
-        error = co_rank_client_refuse(world->client, team->id, team->count, &call->ticket);
+        error = co_rank_client_refuse(world->client, &refusal, team->count, &call->ticket);
     }
     if (error == 0) {
         call->team = team;
@@ -200,6 +235,21 @@ int co_proxied_refuse(struct co_proxied_team *team)
     }
     pthread_mutex_unlock(&world->lock);
     return error;
+}
+
+int co_proxied_refuse(struct co_proxied_team *team)
+{
+    return call_refuse(team, 0, 0);
+}
+
+int co_proxied_refuse_bcast(struct co_proxied_team *team, int root)
+{
+    return call_refuse(team, CO_OFFLOAD_COMMAND_BCAST, (uint32_t)root);
+}
+
+int co_proxied_refuse_allgather(struct co_proxied_team *team)
+{
+    return call_refuse(team, CO_OFFLOAD_COMMAND_ALLGATHER, 0);
 }
 
 void co_proxied_refused_collect(struct co_proxied_world *world)

@@ -36,6 +36,16 @@ enum co_proxied_kept {
     CO_PROXIED_ONCE    // by its call alone
 };
 
+// Of a call: what a plan is found by.
+struct co_proxied_arguments {
+    uint32_t kind; // of its pattern, enum co_offload_command_kind
+    uint32_t root; // of a broadcast
+    const void *send;
+    void *receive;
+    size_t bytes;
+    const struct co_proxied_block *blocks; // NULL: equal ones
+};
+
 struct co_proxied_plan {
     struct co_proxied_link listed; // the first: among those that are kept, by their last call
     struct co_proxied_plan *next;  // of the same hash
@@ -44,7 +54,7 @@ struct co_proxied_plan {
     bool is_out; // its call has not ended
     uint64_t hash;
     struct co_offload_command pattern;
-    struct co_proxied_block *blocks; // of alltoallv, as they were given
+    struct co_proxied_block *blocks; // of unequal lengths, as they were given
     struct co_rank_group *group;
     struct co_rank_ranges ranges; // where the rank copies
     struct co_offload_blocks own; // that the rank copies itself, else of no bytes
@@ -108,8 +118,8 @@ bool co_proxied_teams_tidy(struct co_proxied_world *world);
 
 // proxied_plans.c
 // What is kept of such arguments, made if need be, and not out. -ENOMEM, -EINVAL.
-int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
-                         size_t bytes, const struct co_proxied_block *blocks);
+int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team,
+                         const struct co_proxied_arguments *arguments);
 // Its call is over, or has not begun.
 void co_proxied_plan_return(struct co_proxied_plan *plan);
 // All that are kept of a team, or of all (NULL).

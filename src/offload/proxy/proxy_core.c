@@ -149,7 +149,7 @@ uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank)
 static int call_refuse(struct co_proxy *proxy, int rank, const struct co_offload_command *command)
 {
     struct co_proxy_group *group;
-    int error = co_proxy_pattern_make_empty(&proxy->ranks[rank], command->team, &group);
+    int error = co_proxy_pattern_make_empty(proxy, &proxy->ranks[rank], command, &group);
 
     if (error == 0) {
         error = co_proxy_call_begin(proxy, rank, command->ticket, group, NULL);
@@ -197,6 +197,9 @@ int co_proxy_command(struct co_proxy *proxy, int rank, const struct co_offload_c
         return co_proxy_team_close(proxy, from, command->team);
     case CO_OFFLOAD_COMMAND_ALLTOALL:
     case CO_OFFLOAD_COMMAND_ALLTOALLV:
+    case CO_OFFLOAD_COMMAND_BCAST:
+    case CO_OFFLOAD_COMMAND_ALLGATHER:
+    case CO_OFFLOAD_COMMAND_ALLGATHERV:
         return co_proxy_pattern_define(proxy, from, command, definition, definition_bytes);
     case CO_OFFLOAD_COMMAND_REFUSE:
         return call_refuse(proxy, rank, command);

@@ -144,14 +144,23 @@ void co_proxy_end_open(struct co_proxy *proxy, struct co_proxy_end *end)
     }
 }
 
-// A FORWARD's range is its receive's, and both have to be done with it.
-static void loan_close(struct co_proxy_end *end)
+// A FORWARD's range is its receive's, and all have to be done with it.
+static void loan_close(struct co_proxy *proxy, struct co_proxy_end *end)
 {
     struct co_proxy_end *owner = end->is_send && end->twin != NULL ? end->twin : end;
+    bool is_over = owner->state == CO_PROXY_END_OVER;
 
-    if (owner->has_loan && (end->twin == NULL || end->twin->state == CO_PROXY_END_OVER)) {
+    for (struct co_proxy_end *send = owner->is_send ? NULL : owner->twin; send != NULL; send = send->sibling) {
+        is_over = is_over && send->state == CO_PROXY_END_OVER;
+    }
+    if (is_over && owner->has_loan) {
         owner->loan.window->ops->close(&owner->loan);
         owner->has_loan = false;
+    }
+    if (is_over && owner->beyond != NULL) {
+        proxy->beyond_bytes -= owner->whole - owner->bytes;
+        free(owner->beyond);
+        owner->beyond = NULL;
     }
 }
 
@@ -163,7 +172,7 @@ static void end_remove(struct co_proxy *proxy, struct co_proxy_end *end)
     co_proxy_peer_of(proxy, co_proxy_end_other(end))->end_count--;
     proxy->ranks[end->call->rank].end_count--;
     end->state = CO_PROXY_END_OVER;
-    loan_close(end);
+    loan_close(proxy, end);
 }
 
 static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told)
@@ -180,19 +189,26 @@ static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int err
         call->error = error;
         call->with = co_proxy_end_other(end) + 1;
     }
-    call->bytes += !end->is_send && error == 0 ? end->moved : 0;
+    if (!end->is_send && (error == 0 || error == -EMSGSIZE)) {
+        call->bytes += end->moved < end->bytes ? end->moved : end->bytes;
+    }
     if (!call->is_runnable) {
         call->is_runnable = true;
         co_proxy_link_join_last(&proxy->runnable, &call->runnable);
     }
 }
 
-// What did not come cannot be passed on.
+// What did not come cannot be passed on; what has come can, though the rank had no room for all of it.
 void co_proxy_end_finish(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told)
 {
+    bool has_come = error == 0 || (error == -EMSGSIZE && end->beyond != NULL);
+    struct co_proxy_end *send = end->is_send || has_come ? NULL : end->twin;
+
     finish_one(proxy, end, error, is_told);
-    if (!end->is_send && error != 0 && end->twin != NULL && end->twin->state == CO_PROXY_END_OPEN) {
-        finish_one(proxy, end->twin, error, true);
+    for (; send != NULL; send = send->sibling) {
+        if (send->state == CO_PROXY_END_OPEN) {
+            finish_one(proxy, send, error, true);
+        }
     }
 }
 

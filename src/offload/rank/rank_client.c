@@ -126,12 +126,14 @@ int co_rank_client_close_team(struct co_rank_client *client, uint64_t team, uint
     return error;
 }
 
-int co_rank_client_refuse(struct co_rank_client *client, uint64_t team, uint32_t count, uint32_t *ticket)
+int co_rank_client_refuse(struct co_rank_client *client, const struct co_offload_command *refusal, uint32_t count,
+                          uint32_t *ticket)
 {
-    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = team};
-    int error = co_rank_ends_check(client, 2 * (count - 1));
+    struct co_offload_command command = *refusal;
+    uint32_t ends = co_offload_command_ends(refusal, count);
+    int error = co_rank_ends_check(client, ends);
 
-    return error == 0 ? co_rank_call_give(client, &command, NULL, 2 * (count - 1), ticket) : error;
+    return error == 0 ? co_rank_call_give(client, &command, NULL, ends, ticket) : error;
 }
 
 int co_rank_client_bye(struct co_rank_client *client)

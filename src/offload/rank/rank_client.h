@@ -31,11 +31,13 @@ void co_rank_client_close(struct co_rank_client *client);
 // a team has open is closed behind its patterns.
 int co_rank_client_open_team(struct co_rank_client *client, uint64_t team, const uint8_t *members, uint32_t count);
 int co_rank_client_close_team(struct co_rank_client *client, uint64_t team, uint32_t count); // -EAGAIN
-// The team's next call cannot be made. *ticket as of any call. -EAGAIN.
-int co_rank_client_refuse(struct co_rank_client *client, uint64_t team, uint32_t count, uint32_t *ticket);
+// The next call of a team of so many cannot be made: a REFUSE, but for the ticket, which is as of any call. -EAGAIN.
+int co_rank_client_refuse(struct co_rank_client *client, const struct co_offload_command *refusal, uint32_t count,
+                          uint32_t *ticket);
 
-// A group that is a pattern: ALLTOALL or ALLTOALLV with team, buffers and the like, of a team of so many members;
-// `definition` of ALLTOALLV is read at once. -ENOMEM, -EINVAL. From then on as other groups; nothing is recorded.
+// A group that is a pattern, such as ALLTOALL, with team, buffers and the like, of a team of so many members;
+// `definition` of one that has any is read at once. -ENOMEM, -EINVAL. From then on as other groups; nothing is
+// recorded.
 int co_rank_group_pattern(struct co_rank_client *client, const struct co_offload_command *pattern,
                           const uint8_t *definition, uint32_t members, struct co_rank_group **out);
 

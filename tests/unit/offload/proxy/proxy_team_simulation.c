@@ -22,7 +22,8 @@ unsigned team_roll(struct team_simulation *simulation, unsigned below)
 
 static void plan_make(struct team_simulation *simulation, const struct team *team, struct team_plan *plan)
 {
-    plan->has_lengths = team_roll(simulation, 2);
+    plan->kind = (enum team_kind)team_roll(simulation, TEAM_KINDS);
+    plan->root = (int)team_roll(simulation, (unsigned)team->count);
     plan->bytes = team_roll(simulation, 5) == 0 ? 0 : team_roll(simulation, TEAM_BLOCK + 1);
     for (int from = 0; from < team->count; from++) {
         for (int to = 0; to < team->count; to++) {
@@ -34,6 +35,12 @@ static void plan_make(struct team_simulation *simulation, const struct team *tea
                               : plan->sends[from][to] +
                                     team_roll(simulation, (unsigned)(TEAM_BLOCK + 1 - plan->sends[from][to])));
         }
+    }
+    for (int to = 0; to < team->count; to++) { // room for a broadcast
+        plan->takes[0][to] =
+            (uint8_t)(simulation->limits.rooms && plan->kind == TEAM_BCAST ? team_roll(simulation, TEAM_BLOCK + 1)
+                      : plan->kind == TEAM_BCAST                           ? plan->bytes
+                                                                           : plan->takes[0][to]);
     }
 }
 

@@ -28,13 +28,18 @@ struct team_limits {
     bool stage;         // some ranks have windows that stage
     bool deaths;        // a rank or a proxy ends in the middle
     bool faults;        // accesses fail now and then, calls are refused, blocks are longer than their place
+    bool rooms;         // members of broadcasts have more or less room than comes, as their results say
     uint64_t first_max; // the first number is so or somewhat less
 };
 
+enum team_kind { TEAM_ALLTOALL, TEAM_ALLTOALLV, TEAM_BCAST, TEAM_ALLGATHER, TEAM_ALLGATHERV, TEAM_KINDS };
+
 struct team_plan {
-    bool has_lengths; // each block its own: alltoallv
-    uint64_t bytes;
-    uint8_t sends[TEAM_RANKS][TEAM_RANKS], takes[TEAM_RANKS][TEAM_RANKS]; // by place; from, to
+    enum team_kind kind;
+    int root;
+    uint64_t bytes; // of equal blocks
+    // By place; from, to. An allgather sends the same to all, so only to the first; a broadcast takes from the first.
+    uint8_t sends[TEAM_RANKS][TEAM_RANKS], takes[TEAM_RANKS][TEAM_RANKS];
 };
 
 struct team {

@@ -21,8 +21,10 @@ static const struct co_offload_command equal = {.kind = CO_OFFLOAD_COMMAND_ALLTO
                                                 .send = 4096,
                                                 .receive = 8192,
                                                 .bytes = 16},
-                                       lengths = {
-                                           .kind = CO_OFFLOAD_COMMAND_ALLTOALLV, .team = TEAM, .operations = MEMBERS};
+                                       lengths = {.kind = CO_OFFLOAD_COMMAND_ALLTOALLV,
+                                                  .team = TEAM,
+                                                  .operations = MEMBERS},
+                                       refusal = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = TEAM};
 
 static void call_and_end(struct co_rank_group *group, uint32_t told)
 {
@@ -86,12 +88,12 @@ static void ends_of_calls_have_an_end(void **state)
     }
     assert_int_equal(co_rank_group_call(groups[0], &ticket), 0);
     assert_int_equal(co_rank_group_call(groups[1], &other), -EAGAIN);
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, MEMBERS, &other), -EAGAIN);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, MEMBERS, &other), -EAGAIN);
     rank_rig_next(CO_OFFLOAD_COMMAND_ALLTOALL);
     rank_rig_next(CO_OFFLOAD_COMMAND_CALL);
     rank_rig_complete(ticket, 0);
     (void)co_rank_client_collect(rank_rig.client, ticket);
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, MEMBERS, &other), 0);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, MEMBERS, &other), 0);
     assert_int_equal(rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE).ticket, other);
     rank_rig_complete(other, -ECANCELED);
     assert_int_equal(co_rank_client_collect(rank_rig.client, other).error, -ECANCELED);
@@ -102,6 +104,23 @@ static void ends_of_calls_have_an_end(void **state)
     assert_int_equal(co_rank_group_pattern(rank_rig.client, &equal, NULL, MEMBERS, &groups[0]), 0);
     assert_int_equal(co_rank_group_call(groups[0], &ticket), -ENOSPC);
     assert_int_equal(co_rank_group_free(groups[0]), 0);
+}
+
+// What the proxy will count at most, of each kind, and of a refused one.
+static void trees_have_ends(void **state)
+{
+    (void)state;
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_BCAST, .team = TEAM};
+    assert_int_equal(co_offload_command_ends(&command, 100), 3);
+    command.kind = CO_OFFLOAD_COMMAND_ALLGATHERV;
+    assert_int_equal(co_offload_command_ends(&command, 100), 300);
+    command.kind = CO_OFFLOAD_COMMAND_ALLGATHER;
+    command.has_own = true;
+    assert_int_equal(co_offload_command_ends(&command, 100), 302);
+    command = (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = TEAM};
+    assert_int_equal(co_offload_command_ends(&command, 100), 198);
+    command.refused = CO_OFFLOAD_COMMAND_ALLGATHER;
+    assert_int_equal(co_offload_command_ends(&command, 100), 300);
 }
 
 static void what_is_no_pattern(void **state)
@@ -144,11 +163,9 @@ static void teams_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_CLIENT(a_pattern_is_told_once),
-        WITH_CLIENT(blocks_stand_in_the_area),
-        WITH_CLIENT(ends_of_calls_have_an_end),
-        WITH_CLIENT(what_is_no_pattern),
-        WITH_CLIENT(teams_are_told),
+        WITH_CLIENT(a_pattern_is_told_once),    WITH_CLIENT(blocks_stand_in_the_area),
+        WITH_CLIENT(ends_of_calls_have_an_end), WITH_CLIENT(trees_have_ends),
+        WITH_CLIENT(what_is_no_pattern),        WITH_CLIENT(teams_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
