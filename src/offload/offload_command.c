@@ -64,10 +64,42 @@ static bool command_has_ticket(uint32_t kind)
            kind == CO_OFFLOAD_COMMAND_REFUSE;
 }
 
+static bool command_has_equal_blocks(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_COMMAND_ALLTOALL || kind == CO_OFFLOAD_COMMAND_BCAST ||
+           kind == CO_OFFLOAD_COMMAND_ALLGATHER;
+}
+
+static bool command_has_blocks(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_COMMAND_ALLTOALLV || kind == CO_OFFLOAD_COMMAND_ALLGATHERV;
+}
+
+bool co_offload_command_is_pattern(uint32_t kind)
+{
+    return command_has_equal_blocks(kind) || command_has_blocks(kind);
+}
+
+// In a tree a member has one receive at most, and two sends; of one that it is the root of, a pair with itself, too.
+uint32_t co_offload_command_ends(const struct co_offload_command *command, uint32_t members)
+{
+    uint32_t kind = command->kind == CO_OFFLOAD_COMMAND_REFUSE ? command->refused : command->kind;
+
+    switch (kind) {
+    case CO_OFFLOAD_COMMAND_BCAST:
+        return 3;
+    case CO_OFFLOAD_COMMAND_ALLGATHER:
+    case CO_OFFLOAD_COMMAND_ALLGATHERV:
+        return 3 * members + 2 * command->has_own;
+    default:
+        return 2 * (members - !command->has_own);
+    }
+}
+
 static bool command_has_group(uint32_t kind)
 {
     return kind == CO_OFFLOAD_COMMAND_GROUP || kind == CO_OFFLOAD_COMMAND_CALL || kind == CO_OFFLOAD_COMMAND_FORGET ||
-           kind == CO_OFFLOAD_COMMAND_ALLTOALL || kind == CO_OFFLOAD_COMMAND_ALLTOALLV;
+           co_offload_command_is_pattern(kind);
 }
 
 static bool command_has_team(uint32_t kind)
@@ -83,6 +115,7 @@ static size_t item_bytes(uint32_t kind)
     case CO_OFFLOAD_COMMAND_TEAM_OPEN:
         return CO_OFFLOAD_MEMBER_BYTES;
     case CO_OFFLOAD_COMMAND_ALLTOALLV:
+    case CO_OFFLOAD_COMMAND_ALLGATHERV:
         return CO_OFFLOAD_BLOCKS_BYTES;
     default:
         return 0;
@@ -97,6 +130,12 @@ size_t co_offload_command_definition_bytes(const struct co_offload_command *comm
 static bool command_has_operation(uint32_t kind)
 {
     return kind == CO_OFFLOAD_COMMAND_SEND || kind == CO_OFFLOAD_COMMAND_RECEIVE;
+}
+
+static bool command_has_root(const struct co_offload_command *command)
+{
+    return command->kind == CO_OFFLOAD_COMMAND_BCAST ||
+           (command->kind == CO_OFFLOAD_COMMAND_REFUSE && command->refused == CO_OFFLOAD_COMMAND_BCAST);
 }
 
 void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const struct co_offload_command *command)
@@ -122,10 +161,15 @@ void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const stru
     if (command_has_team(command->kind)) {
         co_little_endian_put(out + 32, command->team, 8);
     }
-    if (command->kind == CO_OFFLOAD_COMMAND_ALLTOALL || command->kind == CO_OFFLOAD_COMMAND_ALLTOALLV) {
+    if (command->kind == CO_OFFLOAD_COMMAND_REFUSE) {
+        co_little_endian_put(out + 20, command->refused, 4);
+    } else if (co_offload_command_is_pattern(command->kind) && command->kind != CO_OFFLOAD_COMMAND_BCAST) {
         co_little_endian_put(out + 20, command->has_own, 4);
     }
-    if (command->kind == CO_OFFLOAD_COMMAND_ALLTOALL) {
+    if (command_has_root(command)) {
+        co_little_endian_put(out + 16, command->root, 4);
+    }
+    if (command_has_equal_blocks(command->kind)) {
         co_little_endian_put(out + 40, command->send, 8);
         co_little_endian_put(out + 48, command->receive, 8);
         co_little_endian_put(out + 56, command->bytes, 8);
@@ -140,10 +184,16 @@ static bool command_is_good(const struct co_offload_command *command)
         return command->operations <= CO_OFFLOAD_OPERATIONS_MAX;
     case CO_OFFLOAD_COMMAND_TEAM_OPEN:
     case CO_OFFLOAD_COMMAND_ALLTOALLV:
+    case CO_OFFLOAD_COMMAND_ALLGATHERV:
         return command->begun <= CO_OFFLOAD_BEGUN_MAX && command->operations > 0 &&
                command->operations <= CO_OFFLOAD_MEMBERS_MAX;
     case CO_OFFLOAD_COMMAND_ALLTOALL:
+    case CO_OFFLOAD_COMMAND_BCAST:
+    case CO_OFFLOAD_COMMAND_ALLGATHER:
         return command->bytes <= CO_OFFLOAD_BYTES_MAX;
+    case CO_OFFLOAD_COMMAND_REFUSE:
+        return command->refused == 0 || command->refused == CO_OFFLOAD_COMMAND_BCAST ||
+               command->refused == CO_OFFLOAD_COMMAND_ALLGATHER;
     default:
         return command->kind >= CO_OFFLOAD_COMMAND_GROUP && command->kind < CO_OFFLOAD_COMMAND_END;
     }
@@ -162,6 +212,8 @@ int co_offload_command_decode(struct co_offload_command *out, const uint8_t byte
         .group = co_little_endian_get(bytes + 8, 8),
         .begun = kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? co_little_endian_get(bytes + 8, 8) : 0,
         .operations = (uint32_t)co_little_endian_get(bytes + 16, 4),
+        .root = (uint32_t)co_little_endian_get(bytes + 16, 4),
+        .refused = (uint32_t)co_little_endian_get(bytes + 20, 4),
         .has_own = co_little_endian_get(bytes + 20, 4) == 1,
         .definition = co_little_endian_get(bytes + 24, 8),
         .team = co_little_endian_get(bytes + 32, 8),

@@ -24,6 +24,7 @@
 // Calls that a rank may have under way, beside one of each team: that one has always room, so a team's calls go on in
 // their order whatever others wait for.
 #define CO_OFFLOAD_CALLS_MAX 1024
+#define CO_OFFLOAD_ENDS_A_MEMBER 3                               // as which each call of a team counts, whatever it is
 #define CO_TICKETS (CO_OFFLOAD_CALLS_MAX + CO_OFFLOAD_TEAMS_MAX) // a call's number while it is under way
 
 #define CO_OFFLOAD_BEGUN_MAX ((uint64_t)1 << 62) // numbers of calls do not run over
@@ -43,6 +44,9 @@ enum co_offload_command_kind {
     CO_OFFLOAD_COMMAND_ALLTOALL,   // a group of this number: blocks of equal length, one behind the other
     CO_OFFLOAD_COMMAND_ALLTOALLV,  // likewise, each as its definition says
     CO_OFFLOAD_COMMAND_REFUSE,     // the next call of the team cannot be made: the others hear so
+    CO_OFFLOAD_COMMAND_BCAST,      // a group as well: one message, from a root to all
+    CO_OFFLOAD_COMMAND_ALLGATHER,  // likewise: one from each member to all, of equal length, one behind the other
+    CO_OFFLOAD_COMMAND_ALLGATHERV, // likewise, each as its definition says
     CO_OFFLOAD_COMMAND_END
 };
 
@@ -65,13 +69,15 @@ struct co_offload_operation {
 struct co_offload_command {
     uint32_t kind;
     uint32_t ticket;                       // CALL, SEND, RECEIVE: below CO_TICKETS, of none that is under way; REFUSE
-    uint64_t group;                        // GROUP, ALLTOALL, ALLTOALLV, CALL, FORGET: its number
-    uint64_t begun;                        // TEAM_OPEN: calls of the team that the rank has made, all of them over
-    uint32_t operations;                   // GROUP: so many; TEAM_OPEN, ALLTOALLV: members,
+    uint64_t group;                        // GROUP, CALL, FORGET, patterns: its number
+    uint64_t begun;                        // TEAM_OPEN: numbers that the rank's calls of it had, all of them over
+    uint32_t operations;                   // GROUP: so many; TEAM_OPEN, ALLTOALLV, ALLGATHERV: members,
     uint64_t definition;                   // all of them at this place of the byte area
-    uint64_t team;                         // TEAM_OPEN, TEAM_CLOSE, ALLTOALL, ALLTOALLV, REFUSE
-    bool has_own;                          // ALLTOALL, ALLTOALLV: the proxy moves the rank's own block, too
-    uint64_t send, receive, bytes;         // ALLTOALL: addresses of both buffers, bytes of a block
+    uint64_t team;                         // TEAM_OPEN, TEAM_CLOSE, REFUSE, patterns
+    uint32_t root;                         // BCAST, or where one is refused: its place in the team
+    uint32_t refused;                      // REFUSE: BCAST, ALLGATHER, or 0: an all-to-all
+    bool has_own;                          // patterns but BCAST: the proxy moves the rank's own block, too
+    uint64_t send, receive, bytes;         // equal blocks, BCAST: addresses of both buffers, bytes of a block
     struct co_offload_operation operation; // SEND, RECEIVE
 };
 
@@ -87,6 +93,11 @@ struct co_offload_completion {
 
 // Of its operations, members or blocks in the byte area.
 size_t co_offload_command_definition_bytes(const struct co_offload_command *command);
+
+// A call of a team, which is kept and called as a group.
+bool co_offload_command_is_pattern(uint32_t kind);
+// Sends and receives of a pattern, or of a refused one, in a team of so many: no more than these.
+uint32_t co_offload_command_ends(const struct co_offload_command *command, uint32_t members);
 
 void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const struct co_offload_command *command);
 // `ranks` of the job: peers are below. -EPROTO: no such command, bit for bit.

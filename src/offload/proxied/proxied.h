@@ -96,7 +96,7 @@ struct co_proxied_block {
 // them overlap. IN_PLACE: the caller gives a copy as `send`. The buffers stay the call's until it is done. The same
 // arguments again are known to the proxy, whatever memory lies there now; a call with other ones costs a command more.
 //
-// It waits for nobody. The proxy takes one call of each team and beside these 1,024, of 32,768 members together; one
+// It waits for nobody. The proxy takes one call of each team and beside these 1,024, of 21,845 members together; one
 // beyond waits here, behind those of its team (co_proxied_is_crowded). 0; -ECONNRESET: the proxy has gone. -ENOMEM,
 // -EFAULT (where the rank copies: there is no such memory): the call does not count, so it has to be refused.
 int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
@@ -105,9 +105,24 @@ int co_proxied_alltoall(struct co_proxied_call **out, struct co_proxied_team *te
 // message is as long as its sender says, -EMSGSIZE where that is more than the receiver has room for.
 int co_proxied_alltoallv(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
                          const struct co_proxied_block blocks[]);
-// The next call of this team cannot be made here: it counts, and all other members hear so: their call ends with
-// -ECONNRESET and this rank's name, when all its other blocks are there. 0; -ENOMEM; -ECONNRESET.
+// One Ibcast of what `buffer` has at the member at place `root`, below the team's size: `bytes` there, and room for so
+// many elsewhere. The message is as long as the root says: who has room for more is told so by the result, and who has
+// less, -EMSGSIZE, keeps it from nobody. Other members' proxies pass it on, each from its rank's buffer, once that rank
+// has begun its call.
+int co_proxied_bcast(struct co_proxied_call **out, struct co_proxied_team *team, int root, void *buffer, size_t bytes);
+// One Iallgather: `bytes` of each member, those of member i as block i of `receive`. NULL: the own block is there.
+int co_proxied_allgather(struct co_proxied_call **out, struct co_proxied_team *team, const void *send, void *receive,
+                         size_t bytes);
+// `blocks` has one for each member, and is read at once: what is received, and of the own one what is sent (at the same
+// place) says where each stands in `buffer`; of the others nothing is sent.
+int co_proxied_allgatherv(struct co_proxied_call **out, struct co_proxied_team *team, void *buffer,
+                          const struct co_proxied_block blocks[]);
+// The next call of this team, an all-to-all, cannot be made here: it counts, and all other members hear so: their call
+// ends with -ECONNRESET and this rank's name, when all its other blocks are there. Of one that others pass on: with the
+// name of the first on that way who has not got it. 0; -ENOMEM; -ECONNRESET.
 int co_proxied_refuse(struct co_proxied_team *team);
+int co_proxied_refuse_bcast(struct co_proxied_team *team, int root);
+int co_proxied_refuse_allgather(struct co_proxied_team *team);
 
 // Persistent: arguments are kept, and told to the proxy at the first start. The buffers' contents are the caller's
 // between two starts. A plan may be started again when its last call has ended; freed at any time, also before that.

@@ -12,14 +12,14 @@
 #include "base/mix_bits.h"
 #include "offload/proxied/proxied_state.h"
 
-static uint64_t hash_of(const struct co_proxied_team *team, const void *send, const void *receive, size_t bytes,
-                        const struct co_proxied_block *blocks)
+static uint64_t hash_of(const struct co_proxied_team *team, const struct co_proxied_arguments *arguments)
 {
-    uint64_t hash = co_mix_bits(team->id + (blocks != NULL));
+    const struct co_proxied_block *blocks = arguments->blocks;
+    uint64_t hash = co_mix_bits(team->id + ((uint64_t)arguments->root << 32 | arguments->kind));
 
-    hash = co_mix_bits(hash ^ (uint64_t)(uintptr_t)send);
-    hash = co_mix_bits(hash + (uint64_t)(uintptr_t)receive);
-    hash = co_mix_bits(hash ^ bytes);
+    hash = co_mix_bits(hash ^ (uint64_t)(uintptr_t)arguments->send);
+    hash = co_mix_bits(hash + (uint64_t)(uintptr_t)arguments->receive);
+    hash = co_mix_bits(hash ^ arguments->bytes);
     for (uint32_t i = 0; blocks != NULL && i < team->count; i++) {
         hash = co_mix_bits(hash ^ (uint64_t)blocks[i].send_at) + blocks[i].send_bytes;
         hash = co_mix_bits(hash ^ (uint64_t)blocks[i].receive_at) + blocks[i].receive_bytes;
@@ -27,19 +27,26 @@ static uint64_t hash_of(const struct co_proxied_team *team, const void *send, co
     return hash;
 }
 
-static bool is_same(const struct co_proxied_plan *plan, const struct co_proxied_team *team, const void *send,
-                    const void *receive, size_t bytes, const struct co_proxied_block *blocks)
+static bool is_same(const struct co_proxied_plan *plan, const struct co_proxied_team *team,
+                    const struct co_proxied_arguments *arguments)
 {
-    return plan->team == team && plan->pattern.send == (uint64_t)(uintptr_t)send &&
-           plan->pattern.receive == (uint64_t)(uintptr_t)receive && plan->pattern.bytes == bytes &&
-           (plan->blocks != NULL) == (blocks != NULL) &&
-           (blocks == NULL || memcmp(plan->blocks, blocks, team->count * sizeof *blocks) == 0);
+    const struct co_offload_command *pattern = &plan->pattern;
+    return plan->team == team && pattern->kind == arguments->kind && pattern->root == arguments->root &&
+           pattern->send == (uint64_t)(uintptr_t)arguments->send &&
+           pattern->receive == (uint64_t)(uintptr_t)arguments->receive && pattern->bytes == arguments->bytes &&
+           (arguments->blocks == NULL ||
+            memcmp(plan->blocks, arguments->blocks, team->count * sizeof *plan->blocks) == 0);
 }
 
+// What is sent to, and comes from, the member at that place; in an allgather all get the same.
 static struct co_offload_blocks blocks_at(const struct co_proxied_plan *plan, uint32_t place)
 {
     const struct co_offload_command *pattern = &plan->pattern;
 
+    if (pattern->kind == CO_OFFLOAD_COMMAND_ALLGATHER) {
+        return (struct co_offload_blocks){pattern->send, pattern->bytes, pattern->receive + place * pattern->bytes,
+                                          pattern->bytes};
+    }
     if (plan->blocks == NULL) {
         return co_offload_blocks_equal(pattern->send, pattern->receive, pattern->bytes, place);
     }
@@ -60,17 +67,29 @@ static int range_add(struct co_proxied_plan *plan, uint64_t address, uint64_t by
                                     &(struct co_offload_operation){.kind = kind, .address = address, .bytes = bytes});
 }
 
+static int send_range_add(struct co_proxied_plan *plan, uint64_t bytes)
+{
+    return range_add(plan, plan->pattern.send, bytes, CO_OFFLOAD_OPERATION_SEND);
+}
+
+static int receive_range_add(struct co_proxied_plan *plan, uint64_t bytes)
+{
+    return range_add(plan, plan->pattern.receive, bytes, CO_OFFLOAD_OPERATION_RECEIVE);
+}
+
 // Where the rank copies: all that is sent, and where anything may come.
 static int ranges_make(struct co_proxied_plan *plan)
 {
     uint32_t count = plan->team->count;
+    uint64_t one = plan->pattern.bytes, all = one * count;
     int error = 0;
 
+    if (plan->pattern.kind == CO_OFFLOAD_COMMAND_BCAST) {
+        return plan->pattern.root == plan->team->place ? send_range_add(plan, one) : receive_range_add(plan, one);
+    }
     if (plan->blocks == NULL) {
-        error = range_add(plan, plan->pattern.send, plan->pattern.bytes * count, CO_OFFLOAD_OPERATION_SEND);
-        return error == 0
-                   ? range_add(plan, plan->pattern.receive, plan->pattern.bytes * count, CO_OFFLOAD_OPERATION_RECEIVE)
-                   : error;
+        error = send_range_add(plan, plan->pattern.kind == CO_OFFLOAD_COMMAND_ALLTOALL ? all : one);
+        return error == 0 ? receive_range_add(plan, all) : error;
     }
     for (uint32_t i = 0; i < count && error == 0; i++) {
         struct co_offload_blocks blocks = blocks_at(plan, i);
@@ -114,33 +133,38 @@ static void plan_free(struct co_proxied_plan *plan)
     free(plan);
 }
 
-// A small own block the rank copies; one that is too long for its place is the proxy's, which says so.
+// A small own block the rank copies; one that is too long for its place is the proxy's, which says so. It may be in
+// its place already.
 static void own_choose(struct co_proxied_plan *plan)
 {
     struct co_offload_blocks own = blocks_at(plan, plan->team->place);
 
+    if (plan->pattern.kind == CO_OFFLOAD_COMMAND_BCAST || own.send_address == own.receive_address) {
+        return;
+    }
     plan->pattern.has_own = own.send_bytes > CO_PROXIED_OWN_BYTES || own.send_bytes > own.receive_bytes;
     if (!plan->pattern.has_own) {
         plan->own = own;
     }
 }
 
-static int plan_make(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
-                     size_t bytes, const struct co_proxied_block *blocks)
+static int plan_make(struct co_proxied_plan **out, struct co_proxied_team *team,
+                     const struct co_proxied_arguments *arguments)
 {
+    const struct co_proxied_block *blocks = arguments->blocks;
     struct co_proxied_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
         return -ENOMEM;
     }
     plan->team = team;
     co_proxied_link_init(&plan->listed);
-    plan->pattern =
-        (struct co_offload_command){.kind = blocks != NULL ? CO_OFFLOAD_COMMAND_ALLTOALLV : CO_OFFLOAD_COMMAND_ALLTOALL,
-                                    .operations = blocks != NULL ? team->count : 0,
-                                    .team = team->id,
-                                    .send = (uint64_t)(uintptr_t)send,
-                                    .receive = (uint64_t)(uintptr_t)receive,
-                                    .bytes = bytes};
+    plan->pattern = (struct co_offload_command){.kind = arguments->kind,
+                                                .root = arguments->root,
+                                                .operations = blocks != NULL ? team->count : 0,
+                                                .team = team->id,
+                                                .send = (uint64_t)(uintptr_t)arguments->send,
+                                                .receive = (uint64_t)(uintptr_t)arguments->receive,
+                                                .bytes = arguments->bytes};
     int error = 0;
     if (blocks != NULL) {
         plan->blocks = malloc(team->count * sizeof *blocks);
@@ -263,14 +287,14 @@ void co_proxied_plans_drop(struct co_proxied_world *world, const struct co_proxi
     }
 }
 
-int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
-                         size_t bytes, const struct co_proxied_block *blocks)
+int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team,
+                         const struct co_proxied_arguments *arguments)
 {
     struct co_proxied_world *world = team->world;
-    uint64_t hash = hash_of(team, send, receive, bytes, blocks);
+    uint64_t hash = hash_of(team, arguments);
     struct co_proxied_plan *plan = co_hash_map_get(&world->by_hash, hash);
 
-    while (plan != NULL && !is_same(plan, team, send, receive, bytes, blocks)) {
+    while (plan != NULL && !is_same(plan, team, arguments)) {
         plan = plan->next;
     }
     if (plan != NULL && !plan->is_out) {
@@ -279,8 +303,8 @@ int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *t
         *out = plan;
         return 0;
     }
-    bool is_twice = plan != NULL; // blocks of no bytes may be under way twice
-    int error = plan_make(&plan, team, send, receive, bytes, blocks);
+    bool is_twice = plan != NULL; // blocks of no bytes, and what is only sent, may be under way twice
+    int error = plan_make(&plan, team, arguments);
     if (error != 0) {
         return error;
     }
@@ -301,11 +325,11 @@ void co_proxied_plan_return(struct co_proxied_plan *plan)
     }
 }
 
-static int plan_own(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
-                    size_t bytes, const struct co_proxied_block *blocks)
+static int plan_own(struct co_proxied_plan **out, struct co_proxied_team *team,
+                    const struct co_proxied_arguments *arguments)
 {
     pthread_mutex_lock(&team->world->lock);
-    int error = plan_make(out, team, send, receive, bytes, blocks);
+    int error = plan_make(out, team, arguments);
     if (error == 0) {
         (*out)->kept = CO_PROXIED_OWNED;
     }
@@ -316,13 +340,17 @@ static int plan_own(struct co_proxied_plan **out, struct co_proxied_team *team, 
 int co_proxied_alltoall_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
                              void *receive, size_t bytes)
 {
-    return plan_own(out, team, send, receive, bytes, NULL);
+    return plan_own(out, team,
+                    &(struct co_proxied_arguments){
+                        .kind = CO_OFFLOAD_COMMAND_ALLTOALL, .send = send, .receive = receive, .bytes = bytes});
 }
 
 int co_proxied_alltoallv_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
                               void *receive, const struct co_proxied_block blocks[])
 {
-    return plan_own(out, team, send, receive, 0, blocks);
+    return plan_own(out, team,
+                    &(struct co_proxied_arguments){
+                        .kind = CO_OFFLOAD_COMMAND_ALLTOALLV, .send = send, .receive = receive, .blocks = blocks});
 }
 
 void co_proxied_plan_free(struct co_proxied_plan *plan)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the files of this room share: proxied_open.c has the world, proxied_teams.c teams, proxied_plans.c arguments and
-// which of them are kept, proxied_calls.c calls. All but the flags of a call and of the world is under the world's
-// lock.
+// which of them are kept, proxied_calls.c calls, proxied_queue.c those on their way to the proxy. All but the flags of
+// a call and of the world is under the world's lock.
 #ifndef CASTOFF_OFFLOAD_PROXIED_PROXIED_STATE_H
 #define CASTOFF_OFFLOAD_PROXIED_PROXIED_STATE_H
 
@@ -26,7 +26,7 @@ struct co_proxied_team {
     struct co_proxied_link listed;  // the first: of open teams, by their last call; then of doomed ones
     struct co_proxied_link waiting; // among the teams with calls that wait for room
     struct co_proxied_world *world;
-    uint64_t id, begun; // calls that the proxy was told of
+    uint64_t id, begun; // numbers of calls that the proxy was told of
     uint32_t count, place;
     uint32_t uses; // plans and refused calls, and one while it is open
     bool is_told;  // the proxy has it open
@@ -41,6 +41,16 @@ enum co_proxied_kept {
     CO_PROXIED_ONCE    // by its call alone
 };
 
+// Of a call: what a plan is found by.
+struct co_proxied_arguments {
+    uint32_t kind; // of its pattern, enum co_offload_command_kind
+    uint32_t root; // of a broadcast
+    const void *send;
+    void *receive;
+    size_t bytes;
+    const struct co_proxied_block *blocks; // NULL: equal ones
+};
+
 struct co_proxied_plan {
     struct co_proxied_link listed; // the first: among those that are kept, by their last call
     struct co_proxied_plan *next;  // of the same hash
@@ -49,7 +59,7 @@ struct co_proxied_plan {
     bool is_out; // its call has not ended
     uint64_t hash;
     struct co_offload_command pattern;
-    struct co_proxied_block *blocks; // of alltoallv, as they were given
+    struct co_proxied_block *blocks; // of unequal lengths, as they were given
     struct co_rank_group *group;
     struct co_rank_ranges ranges; // where the rank copies
     struct co_offload_blocks own; // that the rank copies itself, else of no bytes
@@ -62,6 +72,7 @@ struct co_proxied_call {
     const struct co_rank_client *client;
     struct co_proxied_plan *plan; // NULL: refused
     struct co_proxied_team *team;
+    uint32_t refused, root;  // of a refused one: what it was to be (offload_command.h)
     _Atomic uint32_t ticket; // CO_TICKETS: it waits for room
     // What became of it, when its ticket is another call's or the proxy has gone.
     _Atomic bool is_over;
@@ -122,8 +133,8 @@ bool co_proxied_teams_tidy(struct co_proxied_world *world);
 
 // proxied_plans.c
 // What is kept of such arguments, made if need be, and not out. -ENOMEM, -EINVAL.
-int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send, void *receive,
-                         size_t bytes, const struct co_proxied_block *blocks);
+int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *team,
+                         const struct co_proxied_arguments *arguments);
 // Its call is over, or has not begun.
 void co_proxied_plan_return(struct co_proxied_plan *plan);
 // All that are kept of a team, or of all (NULL).
@@ -132,7 +143,11 @@ bool co_proxied_plans_tidy(struct co_proxied_world *world); // as of teams
 // Those that are doomed still, when the connection is about to end.
 void co_proxied_plans_abandon(struct co_proxied_world *world);
 
-// proxied_calls.c
+// proxied_queue.c
+// Begun, behind those of its team that wait for room: 0, or another error than -EAGAIN.
+int co_proxied_call_enter(struct co_proxied_call *call);
+bool co_proxied_call_has_ended(const struct co_proxied_call *call); // without a lock: by its ticket alone
+void co_proxied_call_collect(struct co_proxied_call *call);         // what became of it, once
 // Gives calls that wait for room to the proxy, as far as there is some; refused ones that are over are gone. Cheap
 // where there are none.
 void co_proxied_calls_move(struct co_proxied_world *world);

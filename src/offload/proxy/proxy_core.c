@@ -159,7 +159,7 @@ uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank)
 static int call_refuse(struct co_proxy *proxy, int rank, const struct co_offload_command *command)
 {
     struct co_proxy_group *group;
-    int error = co_proxy_pattern_make_empty(&proxy->ranks[rank], command->team, &group);
+    int error = co_proxy_pattern_make_empty(proxy, &proxy->ranks[rank], command, &group);
 
     if (error == 0) {
         error = co_proxy_call_begin(proxy, rank, command->ticket, group, NULL);
@@ -207,11 +207,22 @@ int co_proxy_command(struct co_proxy *proxy, int rank, const struct co_offload_c
         return co_proxy_team_close(proxy, from, command->team);
     case CO_OFFLOAD_COMMAND_ALLTOALL:
     case CO_OFFLOAD_COMMAND_ALLTOALLV:
+    case CO_OFFLOAD_COMMAND_BCAST:
+    case CO_OFFLOAD_COMMAND_ALLGATHER:
+    case CO_OFFLOAD_COMMAND_ALLGATHERV:
         return co_proxy_pattern_define(proxy, from, command, definition, definition_bytes);
     case CO_OFFLOAD_COMMAND_REFUSE:
         return call_refuse(proxy, rank, command);
     default:
         return -EPROTO;
+    }
+}
+
+// Of another proxy's rank of which too much was said, nothing more is heard. One of ours is hung up.
+static void condemned_pass(struct co_proxy *proxy, uint32_t rank)
+{
+    if (proxy->ranks[rank].has_said_too_much && !co_proxy_rank_is_ours(proxy, rank)) {
+        co_proxy_ends_gone(proxy, rank);
     }
 }
 
@@ -223,6 +234,10 @@ static int entries_take(struct co_proxy *proxy, int peer, const struct co_offloa
         bool is_of_calls = record->kind == CO_OFFLOAD_RECORD_CALLED || record->kind == CO_OFFLOAD_RECORD_ASK;
         error = is_of_calls ? co_proxy_teams_hear(proxy, peer, record->kind, &key)
                             : co_proxy_ends_hear(proxy, peer, record->kind, &key);
+        if (error == 0 && !is_of_calls) {
+            condemned_pass(proxy, key.from);
+            condemned_pass(proxy, key.to);
+        }
     }
     return error;
 }

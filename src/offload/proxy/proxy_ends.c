@@ -65,7 +65,7 @@ static int sequence_find(struct co_proxy *proxy, const struct co_proxy_end *end,
     return 0;
 }
 
-static void mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node)
+void co_proxy_mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node)
 {
     proxy->ranks[table == &proxy->sends ? node->key.to : node->key.from].mark_count--;
     co_proxy_table_remove(table, node);
@@ -86,7 +86,7 @@ void co_proxy_end_enter(struct co_proxy *proxy, struct co_proxy_end *end)
     if (node != NULL) {
         end->is_ready = ((struct co_proxy_mark *)node)->is_ready;
         end->is_failed = ((struct co_proxy_mark *)node)->is_failed;
-        mark_remove(proxy, table, node);
+        co_proxy_mark_remove(proxy, table, node);
     }
     end->is_failed = end->is_failed || proxy->ranks[co_proxy_end_other(end)].is_gone;
     co_proxy_table_put(table, &end->node);
@@ -143,14 +143,23 @@ void co_proxy_end_open(struct co_proxy *proxy, struct co_proxy_end *end)
     }
 }
 
-// A FORWARD's range is its receive's, and both have to be done with it.
-static void loan_close(struct co_proxy_end *end)
+// A FORWARD's range is its receive's, and all have to be done with it.
+static void loan_close(struct co_proxy *proxy, struct co_proxy_end *end)
 {
     struct co_proxy_end *owner = end->is_send && end->twin != NULL ? end->twin : end;
+    bool is_over = owner->state == CO_PROXY_END_OVER;
 
-    if (owner->has_loan && (end->twin == NULL || end->twin->state == CO_PROXY_END_OVER)) {
+    for (struct co_proxy_end *send = owner->is_send ? NULL : owner->twin; send != NULL; send = send->sibling) {
+        is_over = is_over && send->state == CO_PROXY_END_OVER;
+    }
+    if (is_over && owner->has_loan) {
         owner->loan.window->ops->close(&owner->loan);
         owner->has_loan = false;
+    }
+    if (is_over && owner->beyond != NULL) {
+        proxy->beyond_bytes -= owner->whole - owner->bytes;
+        free(owner->beyond);
+        owner->beyond = NULL;
     }
 }
 
@@ -161,7 +170,7 @@ static void end_remove(struct co_proxy *proxy, struct co_proxy_end *end)
     co_proxy_table_remove(table_of(proxy, end->is_send), &end->node);
     co_proxy_peer_of(proxy, co_proxy_end_other(end))->end_count--;
     end->state = CO_PROXY_END_OVER;
-    loan_close(end);
+    loan_close(proxy, end);
 }
 
 static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told)
@@ -178,19 +187,26 @@ static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int err
         call->error = error;
         call->with = co_proxy_end_other(end) + 1;
     }
-    call->bytes += !end->is_send && error == 0 ? end->moved : 0;
+    if (!end->is_send && (error == 0 || error == -EMSGSIZE)) {
+        call->bytes += end->moved < end->bytes ? end->moved : end->bytes;
+    }
     if (!call->is_runnable) {
         call->is_runnable = true;
         co_proxy_link_join_last(&proxy->runnable, &call->runnable);
     }
 }
 
-// What did not come cannot be passed on.
+// What did not come cannot be passed on; what has come can, though the rank had no room for all of it.
 void co_proxy_end_finish(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told)
 {
+    bool has_come = error == 0 || (error == -EMSGSIZE && end->beyond != NULL);
+    struct co_proxy_end *send = end->is_send || has_come ? NULL : end->twin;
+
     finish_one(proxy, end, error, is_told);
-    if (!end->is_send && error != 0 && end->twin != NULL && end->twin->state == CO_PROXY_END_OPEN) {
-        finish_one(proxy, end->twin, error, true);
+    for (; send != NULL; send = send->sibling) {
+        if (send->state == CO_PROXY_END_OPEN) {
+            finish_one(proxy, send, error, true);
+        }
     }
 }
 
@@ -237,10 +253,7 @@ static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struc
 
     if (mark == NULL) {
         if (proxy->ranks[theirs].mark_count >= 2 * (size_t)proxy->config.ends_max) {
-            proxy->ranks[theirs].has_said_too_much = true; // one of ours has to go
-            if (!co_proxy_rank_is_ours(proxy, theirs)) {
-                co_proxy_ends_gone(proxy, theirs);
-            }
+            proxy->ranks[theirs].has_said_too_much = true; // one of ours has to go, others are gone (proxy_core.c)
             return 0;
         }
         mark = calloc(1, sizeof *mark);
@@ -317,67 +330,6 @@ int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload
     }
     *out = end;
     return 0;
-}
-
-// Marks that nobody will ask for: of a rank that is gone, or of calls of a team that one of ours has behind it.
-struct passed {
-    struct co_proxy *proxy;
-    uint32_t rank;
-    bool is_gone;
-    uint64_t team, below;
-};
-
-static void passed_visit(void *context, struct co_proxy_table *table, struct co_proxy_node *node)
-{
-    const struct passed *passed = context;
-    const struct co_offload_key *key = &node->key;
-    uint32_t ours = table == &passed->proxy->sends ? key->from : key->to;
-    bool is_its_call = ours == passed->rank && key->space == CO_OFFLOAD_TEAM && key->tag == passed->team &&
-                       key->number < passed->below;
-    if (node->is_mark && (passed->is_gone ? key->from == passed->rank || key->to == passed->rank : is_its_call)) {
-        mark_remove(passed->proxy, table, node);
-    }
-}
-
-static void marks_pass(struct passed *passed)
-{
-    co_proxy_table_visit(&passed->proxy->sends, passed_visit, passed);
-    co_proxy_table_visit(&passed->proxy->receives, passed_visit, passed);
-}
-
-static void call_gone(struct co_proxy *proxy, struct co_proxy_call *call, uint32_t rank)
-{
-    for (uint32_t i = 0; i < call->end_count; i++) {
-        struct co_proxy_end *end = &call->ends[i];
-        if (end->state != CO_PROXY_END_OVER && co_proxy_end_other(end) == rank) {
-            end->is_failed = true;
-            if (end->state == CO_PROXY_END_OPEN) {
-                co_proxy_end_finish(proxy, end, -ECONNRESET, false);
-            }
-        }
-    }
-}
-
-void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank)
-{
-    if (proxy->ranks[rank].is_gone) {
-        return;
-    }
-    proxy->ranks[rank].is_gone = true;
-    for (int i = 0; i < proxy->config.ranks; i++) {
-        uint32_t end = proxy->ranks[i].call_count > 0 ? proxy->ranks[i].ticket_end : 0;
-        for (uint32_t ticket = 0; ticket < end; ticket++) {
-            if (proxy->ranks[i].calls[ticket] != NULL) {
-                call_gone(proxy, proxy->ranks[i].calls[ticket], rank);
-            }
-        }
-    }
-    marks_pass(&(struct passed){proxy, rank, true, 0, 0});
-}
-
-void co_proxy_ends_pass(struct co_proxy *proxy, uint32_t rank, uint64_t team, uint64_t below)
-{
-    marks_pass(&(struct passed){proxy, rank, false, team, below});
 }
 
 static void node_free(void *context, struct co_proxy_table *table, struct co_proxy_node *node)

@@ -32,11 +32,12 @@ static int operation_call(struct co_proxy *proxy, struct co_proxy_call *call,
     return error;
 }
 
-// What it counts against ends_max. Of a team's calls under way all but one do, by twice its members, whatever they are:
-// so the sum follows from how many there are, and a rank, which hears later that one is over, never has a smaller one.
+// What it counts against ends_max. Of a team's calls under way all but one do, by three times its members, whatever
+// they are: so the sum follows from how many there are, and a rank, which hears later that one is over, never has a
+// smaller one.
 static uint32_t ends_counted(const struct co_proxy_team *team, uint32_t ends)
 {
-    return team == NULL ? ends : team->call_count > 0 ? 2 * team->count : 0;
+    return team == NULL ? ends : team->call_count > 0 ? CO_OFFLOAD_ENDS_A_MEMBER * team->count : 0;
 }
 
 int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struct co_proxy_group *group,

@@ -80,7 +80,7 @@ static bool is_of_memory(uint32_t kind)
 {
     return kind == CO_OFFLOAD_COMMAND_GROUP || kind == CO_OFFLOAD_COMMAND_FORGET ||
            kind == CO_OFFLOAD_COMMAND_TEAM_OPEN || kind == CO_OFFLOAD_COMMAND_TEAM_CLOSE ||
-           kind == CO_OFFLOAD_COMMAND_ALLTOALL || kind == CO_OFFLOAD_COMMAND_ALLTOALLV;
+           co_offload_command_is_pattern(kind);
 }
 
 // What a rank that has ended said last: BYE may still stand in its ring, behind groups and teams that it told or

@@ -11,6 +11,9 @@
 #include "offload/offload_record.h"
 #include "offload/proxy/proxy_core.h"
 #include "offload/proxy/proxy_table.h"
+#include "offload/proxy/proxy_trees.h"
+
+#define CO_PROXY_BEYOND_MAX (UINT64_C(256) << 20) // of what ranks have no room for and others may
 
 // Of a ring list: its head, or inside of what is listed.
 struct co_proxy_link {
@@ -28,8 +31,11 @@ struct co_proxy_end {
     struct co_proxy_link
         outgoing; // of a send that could move, in its peer's list; of one that waits for a member's call
     struct co_proxy_call *call;
-    struct co_proxy_end *twin; // of a FORWARD: its receive's send, its send's receive
+    struct co_proxy_end *twin;    // of a FORWARD: its receive's first send, its sends' receive
+    struct co_proxy_end *sibling; // of its send: another one, or NULL
+    uint32_t place;               // of a team: of the other member
     struct co_rank_window_loan loan;
+    uint8_t *beyond;         // of a team's FORWARD: what has come for which the rank has no room; NULL: nothing
     uint64_t address, bytes; // receive: room; send: length, unknown of a FORWARD until its first piece has come
     uint64_t moved;          // so much has come, or gone
     uint64_t whole;          // receive: of the message, since its first piece
@@ -65,8 +71,9 @@ struct co_proxy_team {
     uint64_t next;       // the rank's next call
     uint32_t call_count; // under way; all but one of them count as ends
     uint32_t peer_count;
-    uint32_t *peers;       // proxies of members
-    uint32_t count, place; // of the rank itself
+    uint32_t *peers;                // proxies of members
+    uint32_t count, place;          // of the rank itself
+    struct co_proxy_layout *layout; // since it was first needed
     struct co_proxy_called *members[];
 };
 
@@ -77,8 +84,10 @@ struct co_proxy_group {
     uint32_t count;                           // of operations, or what counts as such of a pattern
     struct co_proxy_team *team;               // of a pattern
     bool has_own;                             // likewise: the rank's own block, too
-    uint64_t send, receive, block_bytes;      // of ALLTOALL
-    struct co_offload_blocks *blocks;         // of ALLTOALLV, by place
+    uint32_t trees;                           // likewise: messages from one to all, 0: from each to each
+    uint32_t root;                            // of the only tree, or CO_PROXY_NOBODY: of each tree another one
+    uint64_t send, receive, block_bytes;      // of equal blocks, or of the only one
+    struct co_offload_blocks *blocks;         // of unequal ones, by place
     struct co_offload_operation operations[]; // none of a pattern
 };
 
@@ -96,6 +105,7 @@ struct co_proxy_call {
     int error;     // the first
     uint32_t with; // of that, as in a completion
     uint64_t bytes;
+    uint64_t number; // of a team's call: the first one of its messages
     struct co_proxy_end ends[];
 };
 
@@ -146,6 +156,7 @@ struct co_proxy {
     struct co_proxy_table send_sequences, receive_sequences; // by messages of ranks here
     struct co_proxy_table called;                            // members of teams that ranks here have open
     uint64_t openings;                                       // of teams
+    uint64_t beyond_bytes;                                   // in memory of this proxy, all ends together
     struct co_proxy_counts counts;
     uint8_t *record; // CO_OFFLOAD_RECORD_BYTES_MAX, to send
 };
@@ -235,14 +246,17 @@ void co_proxy_end_queue(struct co_proxy *proxy, struct co_proxy_end *end);
 // What the other end's proxy says of a message. -EPROTO, -ENOMEM.
 int co_proxy_ends_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
                        const struct co_offload_key *key);
+void co_proxy_mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node);
 // Of a message of which a piece comes: its open receive. 0: *out, NULL where it is over; or -EPROTO.
 int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload_key *key, struct co_proxy_end **out);
+void co_proxy_ends_close(struct co_proxy *proxy);
+
+// proxy_passed.c
 // All that has to do with that rank ends.
 void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank);
 // What was said of messages of that team below that number, which that rank of ours will not call any more: late words,
 // that came while it had the team closed.
 void co_proxy_ends_pass(struct co_proxy *proxy, uint32_t rank, uint64_t team, uint64_t below);
-void co_proxy_ends_close(struct co_proxy *proxy);
 
 // proxy_executor.c
 int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struct co_proxy_group *group,
@@ -266,10 +280,12 @@ int co_proxy_team_open(struct co_proxy *proxy, int rank, const struct co_offload
 int co_proxy_team_close(struct co_proxy *proxy, struct co_proxy_rank *rank, uint64_t id);
 void co_proxy_team_release(struct co_proxy *proxy, struct co_proxy_rank *rank, struct co_proxy_team *team);
 void co_proxy_teams_close(struct co_proxy *proxy, struct co_proxy_rank *rank);
-// Of a send to the member at that place: whether it has to wait for that one's call; else it is ready.
-bool co_proxy_team_wait(struct co_proxy_team *team, uint32_t place, struct co_proxy_end *end);
-// The rank has begun so many calls, and their receives are open.
-void co_proxy_team_called(struct co_proxy *proxy, const struct co_proxy_team *team, uint64_t count);
+// Of a send: whether it has to wait for its member's call; else it is ready.
+bool co_proxy_team_wait(struct co_proxy_team *team, struct co_proxy_end *end);
+// The rank has begun so many calls, and their receives are open: it is said to these proxies, but not to this one.
+void co_proxy_team_called(struct co_proxy *proxy, const struct co_proxy_team *team, uint64_t count,
+                          const uint32_t *peers, uint32_t peer_count);
+int co_proxy_team_lay_out(struct co_proxy *proxy, struct co_proxy_team *team); // once: -ENOMEM
 // CALLED and ASK of another proxy. -EPROTO, -ENOMEM.
 int co_proxy_teams_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
                         const struct co_offload_key *key);
@@ -277,8 +293,9 @@ int co_proxy_teams_hear(struct co_proxy *proxy, int peer, enum co_offload_record
 // proxy_patterns.c
 int co_proxy_pattern_define(struct co_proxy *proxy, struct co_proxy_rank *rank,
                             const struct co_offload_command *command, const uint8_t *definition, size_t bytes);
-// One of a team for a call without bytes, which its maker releases. -EPROTO, -ENOMEM.
-int co_proxy_pattern_make_empty(struct co_proxy_rank *rank, uint64_t team, struct co_proxy_group **out);
+// The one that is refused, without bytes, which its maker releases. -EPROTO, -ENOMEM.
+int co_proxy_pattern_make_empty(struct co_proxy *proxy, struct co_proxy_rank *rank,
+                                const struct co_offload_command *refusal, struct co_proxy_group **out);
 // All messages of the call get their number. -ENOMEM.
 int co_proxy_pattern_call(struct co_proxy *proxy, struct co_proxy_call *call);
 // All of them begin.

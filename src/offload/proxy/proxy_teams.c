@@ -68,6 +68,7 @@ static void team_free(struct co_proxy *proxy, struct co_proxy_team *team)
     for (uint32_t i = 0; i < team->count && team->members[i] != NULL; i++) {
         member_leave(proxy, team->members[i]);
     }
+    co_proxy_layout_free(team->layout);
     free(team->peers);
     free(team);
 }
@@ -177,9 +178,26 @@ void co_proxy_teams_close(struct co_proxy *proxy, struct co_proxy_rank *rank)
     co_hash_map_close(&rank->teams);
 }
 
-bool co_proxy_team_wait(struct co_proxy_team *team, uint32_t place, struct co_proxy_end *end)
+int co_proxy_team_lay_out(struct co_proxy *proxy, struct co_proxy_team *team)
 {
-    struct co_proxy_called *called = team->members[place];
+    if (team->layout != NULL) {
+        return 0;
+    }
+    uint32_t *proxies = malloc(team->count * sizeof *proxies);
+    if (proxies == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < team->count; i++) {
+        proxies[i] = (uint32_t)proxy->proxy_of_rank[team->members[i]->node.key.from];
+    }
+    int error = co_proxy_layout_make(&team->layout, proxies, team->count, (uint32_t)proxy->config.proxies);
+    free(proxies);
+    return error;
+}
+
+bool co_proxy_team_wait(struct co_proxy_team *team, struct co_proxy_end *end)
+{
+    struct co_proxy_called *called = team->members[end->place];
     if (end->node.key.number >= called->count) {
         co_proxy_link_join_last(&called->waiting, &end->outgoing);
         return true;
@@ -206,15 +224,16 @@ static void called_raise(struct co_proxy *proxy, struct co_proxy_called *called,
     }
 }
 
-void co_proxy_team_called(struct co_proxy *proxy, const struct co_proxy_team *team, uint64_t count)
+void co_proxy_team_called(struct co_proxy *proxy, const struct co_proxy_team *team, uint64_t count,
+                          const uint32_t *peers, uint32_t peer_count)
 {
     struct co_proxy_called *own = team->members[team->place];
     struct co_offload_key key = key_of(team->id, own->node.key.from, count);
 
     called_raise(proxy, own, count);
-    for (uint32_t i = 0; i < team->peer_count; i++) {
-        if (team->peers[i] != (uint32_t)proxy->config.self) {
-            co_proxy_word_say(&proxy->peers[team->peers[i]], CO_OFFLOAD_RECORD_CALLED, &key);
+    for (uint32_t i = 0; i < peer_count; i++) {
+        if (peers[i] != (uint32_t)proxy->config.self) {
+            co_proxy_word_say(&proxy->peers[peers[i]], CO_OFFLOAD_RECORD_CALLED, &key);
         }
     }
 }

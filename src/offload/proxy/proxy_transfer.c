@@ -5,6 +5,8 @@
 // hot.
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "offload/proxy/proxy_state.h"
 
@@ -22,6 +24,23 @@ static int loan_of_send(struct co_proxy *proxy, struct co_proxy_end *end, struct
     return error;
 }
 
+// What a rank has no room for is in the proxy's own memory.
+static int piece_read(const struct co_proxy_end *end, struct co_rank_window_loan *loan, uint8_t *to, uint32_t bytes)
+{
+    const struct co_proxy_end *receive = end->twin;
+    uint32_t inside = bytes;
+    int error = 0;
+
+    if (receive != NULL && end->moved + bytes > receive->bytes) {
+        inside = receive->bytes > end->moved ? (uint32_t)(receive->bytes - end->moved) : 0;
+        memcpy(to + inside, receive->beyond + (end->moved + inside - receive->bytes), bytes - inside);
+    }
+    if (inside > 0) {
+        error = loan->window->ops->read(loan, end->moved, to, inside);
+    }
+    return error;
+}
+
 size_t co_proxy_piece_out(struct co_proxy *proxy, struct co_proxy_end *end)
 {
     uint64_t here = end->twin != NULL ? end->twin->moved : end->bytes; // so much could leave
@@ -32,7 +51,7 @@ size_t co_proxy_piece_out(struct co_proxy *proxy, struct co_proxy_end *end)
     assert(here <= end->bytes && here >= end->moved);
     int error = loan_of_send(proxy, end, &loan);
     if (error == 0 && bytes > 0) {
-        error = loan->window->ops->read(loan, end->moved, proxy->record + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, bytes);
+        error = piece_read(end, loan, proxy->record + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, bytes);
     }
     if (error != 0) {
         co_proxy_end_finish(proxy, end, error, true);
@@ -54,19 +73,32 @@ void co_proxy_piece_sent(struct co_proxy *proxy, struct co_proxy_end *end, size_
     }
 }
 
-// The first piece says how long the message is. What is too long for a FORWARD is passed on to nobody.
+// In a team's call others may have room for what this rank has none for. Without memory it is passed on to nobody.
+static void beyond_take(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    uint64_t bytes = end->whole - end->bytes;
+
+    if (end->node.key.space == CO_OFFLOAD_TEAM && bytes <= CO_PROXY_BEYOND_MAX - proxy->beyond_bytes) {
+        end->beyond = malloc(bytes);
+        proxy->beyond_bytes += end->beyond != NULL ? bytes : 0;
+    }
+}
+
+// The first piece says how long the message is. What is too long for a FORWARD is passed on to nobody, but in a team.
 static void receive_begin(struct co_proxy *proxy, struct co_proxy_end *end, uint64_t whole)
 {
     end->has_begun = true;
     end->whole = whole;
-    if (end->twin == NULL || end->twin->state != CO_PROXY_END_OPEN) {
-        return;
+    if (end->twin != NULL && whole > end->bytes) {
+        beyond_take(proxy, end);
     }
-    if (whole > end->bytes) {
-        co_proxy_end_finish(proxy, end->twin, -EMSGSIZE, true);
-    } else {
-        end->twin->bytes = whole;
-        end->twin->is_length_known = true;
+    for (struct co_proxy_end *send = end->twin; send != NULL; send = send->sibling) {
+        if (send->state == CO_PROXY_END_OPEN && whole > end->bytes && end->beyond == NULL) {
+            co_proxy_end_finish(proxy, send, -EMSGSIZE, true);
+        } else if (send->state == CO_PROXY_END_OPEN) {
+            send->bytes = whole;
+            send->is_length_known = true;
+        }
     }
 }
 
@@ -75,6 +107,10 @@ static int receive_write(struct co_proxy_end *end, const struct co_offload_recor
     uint64_t room = end->moved < end->bytes ? end->bytes - end->moved : 0;
     uint64_t bytes = record->data.payload_bytes < room ? record->data.payload_bytes : room;
 
+    if (end->beyond != NULL && bytes < record->data.payload_bytes) {
+        memcpy(end->beyond + (end->moved + bytes - end->bytes), record->data.payload + bytes,
+               record->data.payload_bytes - bytes);
+    }
     return bytes == 0 ? 0 : end->loan.window->ops->write(&end->loan, end->moved, record->data.payload, bytes);
 }
 
@@ -114,8 +150,8 @@ int co_proxy_piece_in(struct co_proxy *proxy, int peer, const struct co_offload_
         co_proxy_end_finish(proxy, end, error, true);
         return 0;
     }
-    if (end->twin != NULL) {
-        co_proxy_end_queue(proxy, end->twin);
+    for (struct co_proxy_end *send = end->twin; send != NULL; send = send->sibling) {
+        co_proxy_end_queue(proxy, send);
     }
     if (end->moved == end->whole) {
         co_proxy_end_finish(proxy, end, end->whole > end->bytes ? -EMSGSIZE : 0, false);

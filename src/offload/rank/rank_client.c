@@ -80,7 +80,7 @@ static bool counts(const struct co_rank_team *team)
 
 static uint32_t ends_counted(const struct co_rank_team *team, uint32_t ends)
 {
-    return team == NULL ? ends : 2 * team->members;
+    return team == NULL ? ends : CO_OFFLOAD_ENDS_A_MEMBER * team->members;
 }
 
 int co_rank_call_give(struct co_rank_client *client, struct co_offload_command *command, struct co_rank_group *group,
@@ -168,9 +168,10 @@ int co_rank_client_close_team(struct co_rank_client *client, uint64_t team, uint
     return error;
 }
 
-int co_rank_client_refuse(struct co_rank_client *client, uint64_t id, struct co_rank_team *team, uint32_t *ticket)
+int co_rank_client_refuse(struct co_rank_client *client, const struct co_offload_command *refusal,
+                          struct co_rank_team *team, uint32_t *ticket)
 {
-    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = id};
+    struct co_offload_command command = *refusal;
     int error = co_rank_ends_check(client, team, 0);
 
     return error == 0 ? co_rank_call_give(client, &command, NULL, team, 0, ticket) : error;

@@ -14,7 +14,8 @@ struct co_rank_client;
 struct co_rank_group;
 
 // Of a team: its members, and how many of its calls are under way. One of them has always room, whatever else is under
-// way; the others count, each as twice the members whatever it is. Zero but for `members` at first, and the caller's.
+// way; the others count, each as three times the members whatever it is. Zero but for `members` at first, and the
+// caller's.
 struct co_rank_team {
     uint32_t members, call_count;
 };
@@ -38,11 +39,13 @@ void co_rank_client_close(struct co_rank_client *client);
 int co_rank_client_open_team(struct co_rank_client *client, uint64_t team, const uint8_t *members, uint32_t count,
                              uint64_t begun);
 int co_rank_client_close_team(struct co_rank_client *client, uint64_t team, uint32_t count); // -EAGAIN
-// The team's next call cannot be made. *ticket as of any call. -EAGAIN.
-int co_rank_client_refuse(struct co_rank_client *client, uint64_t id, struct co_rank_team *team, uint32_t *ticket);
+// The team's next call cannot be made: a REFUSE, but for the ticket, which is as of any call. -EAGAIN.
+int co_rank_client_refuse(struct co_rank_client *client, const struct co_offload_command *refusal,
+                          struct co_rank_team *team, uint32_t *ticket);
 
-// A group that is a pattern: ALLTOALL or ALLTOALLV with team, buffers and the like, of a team of so many members;
-// `definition` of ALLTOALLV is read at once. -ENOMEM, -EINVAL. From then on as other groups; nothing is recorded.
+// A group that is a pattern, such as ALLTOALL, with team, buffers and the like, of a team of so many members;
+// `definition` of one that has any is read at once. -ENOMEM, -EINVAL. From then on as other groups; nothing is
+// recorded.
 int co_rank_group_pattern(struct co_rank_client *client, const struct co_offload_command *pattern,
                           const uint8_t *definition, uint32_t members, struct co_rank_group **out);
 

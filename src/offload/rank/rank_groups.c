@@ -123,7 +123,7 @@ int co_rank_group_pattern(struct co_rank_client *client, const struct co_offload
     }
     group->command = *pattern;
     group->count = length > 0 ? members : 1;
-    group->ends = 2 * (members - !pattern->has_own);
+    group->ends = co_offload_command_ends(pattern, members);
     group->has_tags = true; // it has none
     group->operations = length > 0 ? malloc(length) : NULL;
     if (length > 0 && group->operations == NULL) {

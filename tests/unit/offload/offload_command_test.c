@@ -78,12 +78,16 @@ static struct co_offload_command command_of(uint32_t kind)
                 .kind = CO_OFFLOAD_OPERATION_RECEIVE, .from = 2, .from_tag = UINT32_MAX, .bytes = CO_OFFLOAD_BYTES_MAX};
         }
     } else if (kind >= CO_OFFLOAD_COMMAND_TEAM_OPEN) {
-        bool is_equal = kind == CO_OFFLOAD_COMMAND_ALLTOALL, has_lengths = kind == CO_OFFLOAD_COMMAND_ALLTOALLV;
+        bool is_pattern = co_offload_command_is_pattern(kind);
+        bool has_lengths = kind == CO_OFFLOAD_COMMAND_ALLTOALLV || kind == CO_OFFLOAD_COMMAND_ALLGATHERV;
+        bool is_equal = is_pattern && !has_lengths;
         command.team = UINT64_MAX;
         command.ticket = kind == CO_OFFLOAD_COMMAND_REFUSE ? 1023 : 0;
-        command.group = is_equal || has_lengths ? 6 : 0;
+        command.refused = kind == CO_OFFLOAD_COMMAND_REFUSE ? CO_OFFLOAD_COMMAND_BCAST : 0;
+        command.root = kind == CO_OFFLOAD_COMMAND_BCAST || command.refused != 0 ? UINT32_MAX : 0;
+        command.group = is_pattern ? 6 : 0;
         command.begun = kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? CO_OFFLOAD_BEGUN_MAX : 0;
-        command.has_own = is_equal || has_lengths;
+        command.has_own = is_pattern && kind != CO_OFFLOAD_COMMAND_BCAST;
         command.operations = has_lengths || kind == CO_OFFLOAD_COMMAND_TEAM_OPEN ? CO_OFFLOAD_MEMBERS_MAX : 0;
         command.definition = command.operations > 0 ? 4096 : 0;
         command.send = is_equal ? UINT64_MAX : 0;
@@ -168,6 +172,12 @@ static void commands_of_a_hostile_rank(void **state)
     assert_int_equal(decode_command(&command), -EPROTO);
     command = command_of(CO_OFFLOAD_COMMAND_REFUSE);
     command.ticket = CO_TICKETS;
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command.ticket = 0;
+    command.refused = CO_OFFLOAD_COMMAND_ALLTOALL; // that is said by 0
+    assert_int_equal(decode_command(&command), -EPROTO);
+    command = command_of(CO_OFFLOAD_COMMAND_BCAST);
+    command.bytes = CO_OFFLOAD_BYTES_MAX + 1;
     assert_int_equal(decode_command(&command), -EPROTO);
     assert_int_equal(decode_command(&(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_END}), -EPROTO);
     assert_int_equal(decode_command(&(struct co_offload_command){.kind = 0}), -EPROTO);

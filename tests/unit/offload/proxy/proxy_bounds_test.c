@@ -18,7 +18,7 @@
 
 static struct proxy_rig rig;
 
-enum { ENDS_MAX = 16, TEAM = 70, BLOCK = 10, GROUP = 1, BAD_GROUP = 2, RECEIVE = 512 };
+enum { ENDS_MAX = 24, TEAM = 70, BLOCK = 10, GROUP = 1, BAD_GROUP = 2, RECEIVE = 512 };
 
 static int say(int rank, struct co_offload_command command, const uint8_t *definition)
 {
@@ -65,7 +65,7 @@ static void team_close(int rank, uint64_t team)
                      0);
 }
 
-// Of four members; each call counts as eight ends, but one.
+// Of four members; each call counts as twelve ends, but one.
 static void one_call_of_each_team_has_room(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void team_confuse(uint64_t team, uint32_t members)
 static void who_agree_to_fail_lose_themselves(void **state)
 {
     (void)state;
-    enum { TEAMS = 20, MEMBERS = 3 };
+    enum { TEAMS = 30, MEMBERS = 3 };
     for (uint32_t i = 0; i < TEAMS && !co_proxy_rank_is_condemned(rig.proxies[0], 0); i++) {
         team_confuse(TEAM + i, MEMBERS);
         assert_int_equal(alltoall(0, BAD_GROUP, TEAM + i, UINT64_C(1) << 40), 0); // no such memory

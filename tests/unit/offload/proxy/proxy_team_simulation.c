@@ -12,7 +12,7 @@
 
 #include "base/mix_bits.h"
 
-enum { TURNS_MAX = 2000000 };
+enum { TURNS_MAX = 2000000, STAGE_BYTES = 300 };
 
 unsigned team_roll(struct team_simulation *simulation, unsigned below)
 {
@@ -22,7 +22,8 @@ unsigned team_roll(struct team_simulation *simulation, unsigned below)
 
 static void plan_make(struct team_simulation *simulation, const struct team *team, struct team_plan *plan)
 {
-    plan->has_lengths = team_roll(simulation, 2);
+    plan->kind = (enum team_kind)team_roll(simulation, TEAM_KINDS);
+    plan->root = (int)team_roll(simulation, (unsigned)team->count);
     plan->bytes = team_roll(simulation, 5) == 0 ? 0 : team_roll(simulation, TEAM_BLOCK + 1);
     for (int from = 0; from < team->count; from++) {
         for (int to = 0; to < team->count; to++) {
@@ -34,6 +35,12 @@ static void plan_make(struct team_simulation *simulation, const struct team *tea
                               : plan->sends[from][to] +
                                     team_roll(simulation, (unsigned)(TEAM_BLOCK + 1 - plan->sends[from][to])));
         }
+    }
+    for (int to = 0; to < team->count; to++) { // room for a broadcast
+        plan->takes[0][to] =
+            (uint8_t)(simulation->limits.rooms && plan->kind == TEAM_BCAST ? team_roll(simulation, TEAM_BLOCK + 1)
+                      : plan->kind == TEAM_BCAST                           ? plan->bytes
+                                                                           : plan->takes[0][to]);
     }
 }
 
@@ -72,6 +79,42 @@ static void heard(void *context, int from, int to, enum co_carrier_connection co
     }
 }
 
+uint64_t team_begun(const struct team_rank *rank, int number)
+{
+    const struct team *team = &rank->simulation->team[number];
+    uint64_t begun = 0;
+
+    for (int call = 0; call < rank->next[number]; call++) { // an allgather has one for each member
+        enum team_kind kind = team->plans[team->plan_of[call]].kind;
+        begun += kind == TEAM_ALLGATHER || kind == TEAM_ALLGATHERV ? (uint64_t)team->count : 1;
+    }
+    return begun;
+}
+
+static void rank_open(struct team_simulation *simulation, int number)
+{
+    struct team_rank *rank = &simulation->rank[number];
+
+    *rank = (struct team_rank){
+        .simulation = simulation, .rank = number, .proxy = simulation->proxy_of_rank[number], .next_group = 1};
+    rank->patience = team_roll(simulation, 4) == 0 ? 1 + (int)team_roll(simulation, 200) : 1;
+    for (int team = 0; team < TEAM_TEAMS; team++) {
+        rank->place[team] = -1;
+        for (int i = 0; i < simulation->team[team].count; i++) {
+            rank->place[team] = simulation->team[team].members[i] == number ? i : rank->place[team];
+        }
+    }
+    memory_window_open(&rank->window, rank->memory, TEAM_BASE, TEAM_MEMORY);
+    rank->window.context = rank;
+    rank->window.touch = team_touched;
+    struct co_rank_window *window = &rank->window.window;
+    if (simulation->limits.stage && team_roll(simulation, 3) > 0) {
+        co_stage_window_open(&rank->stage, window, team_roll(simulation, STAGE_BYTES));
+        window = &rank->stage.window;
+    }
+    assert_int_equal(co_proxy_rank_join(simulation->proxies[rank->proxy], number, window), 0);
+}
+
 static void open_job(struct team_simulation *simulation, unsigned seed, const struct team_limits *limits)
 {
     memset(simulation, 0, sizeof *simulation);
@@ -100,7 +143,7 @@ static void open_job(struct team_simulation *simulation, unsigned seed, const st
                          0);
     }
     for (int i = 0; i < simulation->ranks; i++) {
-        team_rank_open(simulation, i);
+        rank_open(simulation, i);
     }
 }
 

@@ -21,6 +21,7 @@ enum {
     TEAM_SIDE = TEAM_RANKS * TEAM_BLOCK,
     TEAM_AREA = 2 * TEAM_SIDE, // send and receive buffer of a plan
     TEAM_USES = TEAM_TEAMS * TEAM_PLANS,
+    TEAM_BASE = 0x10000, // address of a rank's memory
     TEAM_MEMORY = TEAM_USES * TEAM_AREA
 };
 
@@ -28,13 +29,18 @@ struct team_limits {
     bool stage;         // some ranks have windows that stage
     bool deaths;        // a rank or a proxy ends in the middle
     bool faults;        // accesses fail now and then, calls are refused, blocks are longer than their place
+    bool rooms;         // members of broadcasts have more or less room than comes, as their results say
     uint64_t first_max; // the first number is so or somewhat less
 };
 
+enum team_kind { TEAM_ALLTOALL, TEAM_ALLTOALLV, TEAM_BCAST, TEAM_ALLGATHER, TEAM_ALLGATHERV, TEAM_KINDS };
+
 struct team_plan {
-    bool has_lengths; // each block its own: alltoallv
-    uint64_t bytes;
-    uint8_t sends[TEAM_RANKS][TEAM_RANKS], takes[TEAM_RANKS][TEAM_RANKS]; // by place; from, to
+    enum team_kind kind;
+    int root;
+    uint64_t bytes; // of equal blocks
+    // By place; from, to. An allgather sends the same to all, so only to the first; a broadcast takes from the first.
+    uint8_t sends[TEAM_RANKS][TEAM_RANKS], takes[TEAM_RANKS][TEAM_RANKS];
 };
 
 struct team {
@@ -87,8 +93,10 @@ unsigned team_roll(struct team_simulation *simulation, unsigned below);
 // Makes it from the seed, runs it to its end, checks it (cmocka assertions), takes it down.
 void team_simulation_run(struct team_simulation *simulation, unsigned seed, const struct team_limits *limits);
 
+uint64_t team_begun(const struct team_rank *rank, int number); // numbers of its calls of that team so far
+
 // proxy_team_simulation_rank.c
-void team_rank_open(struct team_simulation *simulation, int number);
+int team_touched(void *context, uint64_t address, uint64_t bytes, bool is_write); // of a rank's memory_window
 void team_rank_act(struct team_rank *rank);
 void team_rank_lose(struct team_rank *rank);
 void team_completed(void *context, int number, uint32_t ticket, const struct co_offload_completion *completion);

@@ -14,7 +14,7 @@
 #include "base/mix_bits.h"
 #include "offload/offload_pattern.h"
 
-enum { BASE = 0x10000, STAGE_BYTES = 300, REFUSED_TICKET = 1000, UNTOUCHED = 0xa5 };
+enum { REFUSED_TICKET = 1000, UNTOUCHED = 0xa5 };
 
 // The naive executor: a byte of the block from place `from` to place `to` of that call.
 static unsigned char byte_of(const struct team_simulation *simulation, int team, int call, int from, int to, uint64_t i)
@@ -23,20 +23,42 @@ static unsigned char byte_of(const struct team_simulation *simulation, int team,
                                       (uint64_t)call * 7919 + (uint64_t)from * 131 + (uint64_t)to * 17 + i);
 }
 
+static bool has_lengths(const struct team_plan *plan)
+{
+    return plan->kind == TEAM_ALLTOALLV || plan->kind == TEAM_ALLGATHERV;
+}
+
+static bool is_tree(const struct team_plan *plan)
+{
+    return plan->kind >= TEAM_BCAST;
+}
+
+// What the member at place `to` gets, and has room for, from the one at place `from`.
 static uint64_t sends_of(const struct team_plan *plan, int from, int to)
 {
-    return plan->has_lengths ? plan->sends[from][to] : plan->bytes;
+    switch (plan->kind) {
+    case TEAM_ALLTOALLV:
+        return plan->sends[from][to];
+    case TEAM_ALLGATHERV:
+        return plan->sends[from][0];
+    case TEAM_BCAST:
+        return from == plan->root && to != from ? plan->bytes : 0;
+    default:
+        return plan->bytes;
+    }
 }
 
 static uint64_t takes_of(const struct team_plan *plan, int from, int to)
 {
-    return plan->has_lengths ? plan->takes[from][to] : plan->bytes;
+    return plan->kind == TEAM_ALLTOALLV ? plan->takes[from][to]
+           : plan->kind == TEAM_BCAST   ? plan->takes[0][to]
+                                        : sends_of(plan, from, to);
 }
 
 // Where block `place` begins in a side of the area.
 static uint64_t block_at(const struct team_plan *plan, int place)
 {
-    return (uint64_t)place * (plan->has_lengths ? TEAM_BLOCK : plan->bytes);
+    return plan->kind == TEAM_BCAST ? 0 : (uint64_t)place * (has_lengths(plan) ? TEAM_BLOCK : plan->bytes);
 }
 
 static const struct team_plan *plan_of(const struct team_simulation *simulation, int use)
@@ -45,18 +67,19 @@ static const struct team_plan *plan_of(const struct team_simulation *simulation,
 }
 
 // Nothing is read or written outside of a call, and nothing written where nothing was to come.
-static int touched(void *context, uint64_t address, uint64_t bytes, bool is_write)
+int team_touched(void *context, uint64_t address, uint64_t bytes, bool is_write)
 {
     struct team_rank *rank = context;
     struct team_simulation *simulation = rank->simulation;
-    int use = (int)((address - BASE) / TEAM_AREA);
-    uint64_t at = (address - BASE) % TEAM_AREA;
+    int use = (int)((address - TEAM_BASE) / TEAM_AREA);
+    uint64_t at = (address - TEAM_BASE) % TEAM_AREA;
 
     simulation->activity++;
     if (!rank->uses[use].is_open) {
         fail_msg("seed %u: rank %d's memory is touched outside of its call", simulation->seed, rank->rank);
     }
-    if (is_write != (at >= TEAM_SIDE) || at % TEAM_SIDE + bytes > TEAM_SIDE) {
+    bool is_right = is_write == (at >= TEAM_SIDE) || (!is_write && is_tree(plan_of(simulation, use))); // passed on
+    if (!is_right || at % TEAM_SIDE + bytes > TEAM_SIDE) {
         fail_msg("seed %u: rank %d's buffer is touched from the wrong side", simulation->seed, rank->rank);
     }
     return simulation->limits.faults && team_roll(simulation, 400) == 0 ? -EFAULT : 0;
@@ -69,6 +92,14 @@ static void fill(struct team_rank *rank, int use)
     int team = use / TEAM_PLANS, me = rank->place[team];
 
     memset(area, UNTOUCHED, TEAM_AREA);
+    if (is_tree(plan)) { // to all the same; of an allgatherv it is in its place already
+        unsigned char *own = area + (plan->kind == TEAM_ALLGATHERV ? TEAM_SIDE + block_at(plan, me) : 0);
+        uint64_t bytes = plan->kind == TEAM_ALLGATHERV ? plan->sends[me][0] : plan->bytes;
+        for (uint64_t i = 0; i < bytes && (plan->kind != TEAM_BCAST || me == plan->root); i++) {
+            own[i] = byte_of(rank->simulation, team, rank->uses[use].call, me, 0, i);
+        }
+        return;
+    }
     for (int to = 0; to < rank->simulation->team[team].count; to++) {
         for (uint64_t i = 0; i < sends_of(plan, me, to); i++) {
             area[block_at(plan, to) + i] = byte_of(rank->simulation, team, rank->uses[use].call, me, to, i);
@@ -85,8 +116,8 @@ static void check(const struct team_rank *rank, int use)
 
     memset(should, UNTOUCHED, sizeof should);
     for (int from = 0; from < simulation->team[team].count; from++) {
-        for (uint64_t i = 0; i < sends_of(plan, from, me); i++) {
-            should[block_at(plan, from) + i] = byte_of(simulation, team, call, from, me, i);
+        for (uint64_t i = 0; i < sends_of(plan, from, me) && i < takes_of(plan, from, me); i++) {
+            should[block_at(plan, from) + i] = byte_of(simulation, team, call, from, is_tree(plan) ? 0 : me, i);
         }
     }
     if (memcmp(rank->memory + use * TEAM_AREA + TEAM_SIDE, should, TEAM_SIDE) != 0) {
@@ -97,12 +128,22 @@ static void check(const struct team_rank *rank, int use)
 
 static uint64_t bytes_to_come(const struct team_rank *rank, int use)
 {
-    int team = use / TEAM_PLANS;
+    const struct team_plan *plan = plan_of(rank->simulation, use);
+    int team = use / TEAM_PLANS, me = rank->place[team];
     uint64_t bytes = 0;
     for (int from = 0; from < rank->simulation->team[team].count; from++) {
-        bytes += sends_of(plan_of(rank->simulation, use), from, rank->place[team]);
+        uint64_t sent = sends_of(plan, from, me), room = takes_of(plan, from, me);
+        bytes += plan->kind == TEAM_ALLGATHERV && from == me ? 0 : sent < room ? sent : room;
     }
     return bytes;
+}
+
+// Of a broadcast for which there is less room than comes, and nothing else.
+static int error_to_come(const struct team_rank *rank, int use)
+{
+    const struct team_plan *plan = plan_of(rank->simulation, use);
+    int me = rank->place[use / TEAM_PLANS];
+    return plan->kind == TEAM_BCAST && sends_of(plan, plan->root, me) > takes_of(plan, plan->root, me) ? -EMSGSIZE : 0;
 }
 
 void team_completed(void *context, int number, uint32_t ticket, const struct co_offload_completion *completion)
@@ -118,7 +159,7 @@ void team_completed(void *context, int number, uint32_t ticket, const struct co_
     }
     assert_true(rank->uses[ticket].is_open);
     rank->uses[ticket].is_open = false;
-    if (completion->error != 0) {
+    if (completion->error != error_to_come(rank, (int)ticket)) {
         simulation->errors++;
         if (!simulation->limits.deaths && !simulation->limits.faults) {
             fail_msg("seed %u: a call of rank %d ends with %d", simulation->seed, number, completion->error);
@@ -154,9 +195,28 @@ static void team_open(struct team_rank *rank, int number)
             &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_OPEN,
                                          .team = team->id,
                                          .operations = (uint32_t)team->count,
-                                         .begun = (uint64_t)rank->next[number]},
+                                         .begun = team_begun(rank, number)},
             definition);
     rank->is_open[number] = true;
+}
+
+static enum co_offload_command_kind command_of(enum team_kind kind)
+{
+    static const enum co_offload_command_kind kinds[] = {CO_OFFLOAD_COMMAND_ALLTOALL, CO_OFFLOAD_COMMAND_ALLTOALLV,
+                                                         CO_OFFLOAD_COMMAND_BCAST, CO_OFFLOAD_COMMAND_ALLGATHER,
+                                                         CO_OFFLOAD_COMMAND_ALLGATHERV};
+    return kinds[kind];
+}
+
+static struct co_offload_blocks blocks_of(const struct team_plan *plan, int me, int place, uint64_t send,
+                                          uint64_t receive)
+{
+    uint64_t at = block_at(plan, place);
+    if (plan->kind == TEAM_ALLGATHERV) {
+        return (struct co_offload_blocks){place == me ? receive + at : 0, place == me ? sends_of(plan, me, me) : 0,
+                                          receive + at, sends_of(plan, place, me)};
+    }
+    return (struct co_offload_blocks){send + at, sends_of(plan, me, place), receive + at, takes_of(plan, place, me)};
 }
 
 static void define(struct team_rank *rank, int use)
@@ -164,23 +224,22 @@ static void define(struct team_rank *rank, int use)
     struct team_simulation *simulation = rank->simulation;
     const struct team_plan *plan = plan_of(simulation, use);
     int number = use / TEAM_PLANS, me = rank->place[number], count = simulation->team[number].count;
-    uint64_t send = BASE + (uint64_t)use * TEAM_AREA, receive = send + TEAM_SIDE;
+    uint64_t send = TEAM_BASE + (uint64_t)use * TEAM_AREA, receive = send + TEAM_SIDE;
     uint8_t definition[TEAM_RANKS * CO_OFFLOAD_BLOCKS_BYTES];
-    struct co_offload_command pattern = {.kind = plan->has_lengths ? CO_OFFLOAD_COMMAND_ALLTOALLV
-                                                                   : CO_OFFLOAD_COMMAND_ALLTOALL,
+    struct co_offload_command pattern = {.kind = command_of(plan->kind),
                                          .group = rank->next_group++,
                                          .team = simulation->team[number].id,
-                                         .has_own = true};
-    if (plan->has_lengths) {
+                                         .has_own = plan->kind != TEAM_BCAST && plan->kind != TEAM_ALLGATHERV};
+    if (has_lengths(plan)) {
         pattern.operations = (uint32_t)count;
     } else {
         pattern.send = send;
         pattern.receive = receive;
-        pattern.bytes = plan->bytes;
+        pattern.bytes = plan->kind == TEAM_BCAST && me != plan->root ? plan->takes[0][me] : plan->bytes;
+        pattern.root = plan->kind == TEAM_BCAST ? (uint32_t)plan->root : 0;
     }
-    for (int i = 0; plan->has_lengths && i < count; i++) {
-        const struct co_offload_blocks blocks = {send + block_at(plan, i), sends_of(plan, me, i),
-                                                 receive + block_at(plan, i), takes_of(plan, i, me)};
+    for (int i = 0; has_lengths(plan) && i < count; i++) {
+        struct co_offload_blocks blocks = blocks_of(plan, me, i, send, receive);
         co_offload_blocks_encode(definition + (size_t)i * CO_OFFLOAD_BLOCKS_BYTES, &blocks);
     }
     rank->uses[use].group = pattern.group;
@@ -208,12 +267,19 @@ static void call(struct team_rank *rank, int number, int use)
 
 static void refuse(struct team_rank *rank, int number)
 {
+    const struct team *team = &rank->simulation->team[number];
+    const struct team_plan *plan = &team->plans[team->plan_of[rank->next[number]]];
+    struct co_offload_command refusal = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .ticket = REFUSED_TICKET, .team = team->id};
+
+    if (plan->kind == TEAM_BCAST) {
+        refusal.refused = CO_OFFLOAD_COMMAND_BCAST;
+        refusal.root = (uint32_t)plan->root;
+    } else if (is_tree(plan)) {
+        refusal.refused = CO_OFFLOAD_COMMAND_ALLGATHER;
+    }
     rank->next[number]++;
     rank->refused++;
-    command(rank,
-            &(struct co_offload_command){
-                .kind = CO_OFFLOAD_COMMAND_REFUSE, .ticket = REFUSED_TICKET, .team = rank->simulation->team[number].id},
-            NULL);
+    command(rank, &refusal, NULL);
 }
 
 // Of a team that will be closed. False: a call is under way; patterns that are gone are told again.
@@ -319,28 +385,4 @@ void team_rank_act(struct team_rank *rank)
     if (most == HAS_NOTHING) {
         leave(rank);
     }
-}
-
-void team_rank_open(struct team_simulation *simulation, int number)
-{
-    struct team_rank *rank = &simulation->rank[number];
-
-    *rank = (struct team_rank){
-        .simulation = simulation, .rank = number, .proxy = simulation->proxy_of_rank[number], .next_group = 1};
-    rank->patience = team_roll(simulation, 4) == 0 ? 1 + (int)team_roll(simulation, 200) : 1;
-    for (int team = 0; team < TEAM_TEAMS; team++) {
-        rank->place[team] = -1;
-        for (int i = 0; i < simulation->team[team].count; i++) {
-            rank->place[team] = simulation->team[team].members[i] == number ? i : rank->place[team];
-        }
-    }
-    memory_window_open(&rank->window, rank->memory, BASE, TEAM_MEMORY);
-    rank->window.context = rank;
-    rank->window.touch = touched;
-    struct co_rank_window *window = &rank->window.window;
-    if (simulation->limits.stage && team_roll(simulation, 3) > 0) {
-        co_stage_window_open(&rank->stage, window, team_roll(simulation, STAGE_BYTES));
-        window = &rank->stage.window;
-    }
-    assert_int_equal(co_proxy_rank_join(simulation->proxies[rank->proxy], number, window), 0);
 }

@@ -56,16 +56,24 @@ static void numbers_past_what_16_and_32_bits_hold(void **state)
     run_seeds(&(struct team_limits){.first_max = UINT64_C(1) << 32}, 20);
 }
 
+static void broadcasts_into_rooms_of_other_lengths(void **state)
+{
+    (void)state;
+    run_seeds(&(struct team_limits){.rooms = true, .stage = true}, 100);
+}
+
 static void ranks_and_proxies_that_die(void **state)
 {
     (void)state;
     run_seeds(&(struct team_limits){.deaths = true, .stage = true}, 150);
+    run_seeds(&(struct team_limits){.deaths = true, .rooms = true}, 50);
 }
 
 static void calls_that_fail(void **state)
 {
     (void)state;
     run_seeds(&(struct team_limits){.faults = true, .stage = true}, 150);
+    run_seeds(&(struct team_limits){.faults = true, .rooms = true}, 50);
 }
 
 int main(void)
@@ -74,6 +82,7 @@ int main(void)
         cmocka_unit_test(random_calls),
         cmocka_unit_test(windows_that_stage),
         cmocka_unit_test(numbers_past_what_16_and_32_bits_hold),
+        cmocka_unit_test(broadcasts_into_rooms_of_other_lengths),
         cmocka_unit_test(ranks_and_proxies_that_die),
         cmocka_unit_test(calls_that_fail),
     };

@@ -21,8 +21,10 @@ static const struct co_offload_command equal = {.kind = CO_OFFLOAD_COMMAND_ALLTO
                                                 .send = 4096,
                                                 .receive = 8192,
                                                 .bytes = 16},
-                                       lengths = {
-                                           .kind = CO_OFFLOAD_COMMAND_ALLTOALLV, .team = TEAM, .operations = MEMBERS};
+                                       lengths = {.kind = CO_OFFLOAD_COMMAND_ALLTOALLV,
+                                                  .team = TEAM,
+                                                  .operations = MEMBERS},
+                                       refusal = {.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = TEAM};
 
 static void call_and_end(struct co_rank_group *group, uint32_t told)
 {
@@ -81,7 +83,7 @@ static void ends_of_calls_have_an_end(void **state)
     struct co_rank_group *groups[3];
     uint32_t tickets[3], other;
 
-    rank_rig_open_again(3, 2 * MEMBERS + 1);
+    rank_rig_open_again(3, 3 * MEMBERS + 1);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(co_rank_group_pattern(rank_rig.client, &equal, NULL, MEMBERS, &groups[i]), 0);
         co_rank_group_join(groups[i], &team);
@@ -92,10 +94,10 @@ static void ends_of_calls_have_an_end(void **state)
         rank_rig_next(CO_OFFLOAD_COMMAND_CALL);
     }
     assert_int_equal(co_rank_group_call(groups[2], &tickets[2]), -EAGAIN);
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &team, &other), -EAGAIN);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, &team, &other), -EAGAIN);
     rank_rig_complete(tickets[0], 0);
     (void)co_rank_client_collect(rank_rig.client, tickets[0]);
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &team, &other), 0);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, &team, &other), 0);
     assert_int_equal(rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE).ticket, other);
     rank_rig_complete(other, -ECANCELED);
     assert_int_equal(co_rank_client_collect(rank_rig.client, other).error, -ECANCELED);
@@ -120,19 +122,19 @@ static void one_call_of_each_team_has_room(void **state)
     static struct co_rank_team teams[TEAMS];
     uint32_t ticket;
 
-    rank_rig_open_again(1, 2 * MEMBERS * CO_OFFLOAD_CALLS_MAX);
+    rank_rig_open_again(1, 3 * MEMBERS * CO_OFFLOAD_CALLS_MAX);
     for (int i = 0; i < TEAMS; i++) {
         teams[i].members = MEMBERS;
     }
     for (int i = 0; i < 1 + CO_OFFLOAD_CALLS_MAX; i++) {
-        assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &teams[0], &ticket), 0);
+        assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, &teams[0], &ticket), 0);
         rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE);
     }
-    assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM, &teams[0], &ticket), -EAGAIN);
+    assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, &teams[0], &ticket), -EAGAIN);
     for (int i = 1; i < TEAMS; i++) {
-        assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM + (uint64_t)i, &teams[i], &ticket), 0);
+        assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, &teams[i], &ticket), 0);
         rank_rig_next(CO_OFFLOAD_COMMAND_REFUSE);
-        assert_int_equal(co_rank_client_refuse(rank_rig.client, TEAM + (uint64_t)i, &teams[i], &ticket), -EAGAIN);
+        assert_int_equal(co_rank_client_refuse(rank_rig.client, &refusal, &teams[i], &ticket), -EAGAIN);
     }
 }
 
@@ -156,6 +158,23 @@ static void groups_are_abandoned(void **state)
     rank_rig_no_more();
     rank_rig_complete(ticket, 0);
     assert_int_equal(co_rank_client_collect(rank_rig.client, ticket).error, 0);
+}
+
+// What the proxy will count at most, of each kind, and of a refused one.
+static void trees_have_ends(void **state)
+{
+    (void)state;
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_BCAST, .team = TEAM};
+    assert_int_equal(co_offload_command_ends(&command, 100), 3);
+    command.kind = CO_OFFLOAD_COMMAND_ALLGATHERV;
+    assert_int_equal(co_offload_command_ends(&command, 100), 300);
+    command.kind = CO_OFFLOAD_COMMAND_ALLGATHER;
+    command.has_own = true;
+    assert_int_equal(co_offload_command_ends(&command, 100), 302);
+    command = (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_REFUSE, .team = TEAM};
+    assert_int_equal(co_offload_command_ends(&command, 100), 198);
+    command.refused = CO_OFFLOAD_COMMAND_ALLGATHER;
+    assert_int_equal(co_offload_command_ends(&command, 100), 300);
 }
 
 static void what_is_no_pattern(void **state)
@@ -205,6 +224,7 @@ int main(void)
         WITH_CLIENT(groups_are_abandoned),
         WITH_CLIENT(what_is_no_pattern),
         WITH_CLIENT(teams_are_told),
+        WITH_CLIENT(trees_have_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
