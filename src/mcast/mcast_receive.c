@@ -300,7 +300,6 @@ static void control_take(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[verified.rank].alive_ns = mcast->now_ns;
-    mcast->peers[verified.rank].was_heard = true;
     co_dead_peers_heard(mcast, verified.rank);
     if (verified.seed == NULL) {
         co_probe_take(mcast, &verified.control);

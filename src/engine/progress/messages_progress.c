@@ -133,11 +133,6 @@ void co_messages_query_liveness(struct co_engine *engine)
     }
 }
 
-bool co_messages_need_native(const struct co_engine *engine)
-{
-    return engine->native_channel != NULL && !co_native_channel_is_idle(engine->native_channel);
-}
-
 uint64_t co_messages_advances(const struct co_engine *engine)
 {
     uint64_t moved = engine->native_channel != NULL ? co_native_channel_advances(engine->native_channel)

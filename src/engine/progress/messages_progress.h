@@ -11,7 +11,6 @@ struct co_engine;
 
 int co_messages_progress(struct co_engine *engine, bool inside);
 uint64_t co_messages_advances(const struct co_engine *engine);
-bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called
 
 bool co_messages_in_background(const struct co_engine *engine);
 int co_messages_progress_background(struct co_engine *engine); // by the first worker, as co_p2p_progress_background

@@ -24,6 +24,7 @@
 #include "mcast/mcast.h"
 #include "shm/shm.h"
 #include "transport/transport.h"
+#include "p2p/channel/native_channel.h"
 #include "p2p/p2p.h"
 
 #define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most, in a call; a longer wait for a datagram sleeps
@@ -190,7 +191,8 @@ static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wai
     bool is_told = engine->mcast != NULL || co_engine_proxies_awaited(engine) != NULL;
     bool for_memory =
         wait->inline_op != NULL || wait->for_message || !is_told || co_load_relaxed(&engine->in_memory) > 0;
-    if (co_messages_need_native(engine)) {
+    // It moves only as often as it is called.
+    if (engine->native_channel != NULL && !co_native_channel_is_idle(engine->native_channel)) {
         return 0;
     }
     if (!for_memory) {

@@ -59,6 +59,7 @@ void co_dead_peers_heard(struct co_mcast *mcast, int rank)
     struct co_peer *peer = &mcast->peers[rank];
     mcast->dead_peers -= peer->is_dead;
     peer->is_dead = false;
+    peer->was_heard = true;
     mcast->doubtful_peers -= co_liveness_is_doubtful(&peer->liveness);
     co_liveness_heard(&peer->liveness);
 }
