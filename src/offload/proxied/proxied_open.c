@@ -112,8 +112,10 @@ static void world_lose(struct co_proxied_world *world)
 void co_proxied_break(struct co_proxied_world *world)
 {
     pthread_mutex_lock(&world->lock);
-    co_store_relaxed(&world->is_broken, true); // relaxed: under the lock
-    co_rank_connection_break(world->connection);
+    if (!co_load_relaxed(&world->is_lost)) {       // else the proxy went first, and that is what is told
+        co_store_relaxed(&world->is_broken, true); // relaxed, both: under the lock
+        co_rank_connection_break(world->connection);
+    }
     pthread_mutex_unlock(&world->lock);
 }
 

@@ -139,8 +139,10 @@ static void settle(struct co_mpi_request *request)
     if (!request->is_settled) {
         const struct co_request_kind *kind = kind_of(request);
         guard_take(request, kind->is_message);
-        request->result = kind->settle(request->operation);
-        request->is_settled = true;
+        if (!request->is_settled) { // by another thread that looks at it, meanwhile
+            request->result = kind->settle(request->operation);
+            request->is_settled = true;
+        }
         if (!kind->is_message) {
             guard_drop(request);
         }
