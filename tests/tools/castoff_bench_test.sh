@@ -47,7 +47,7 @@ ok "info --facts: a line of JSON" [ "$(wc -l <"$work/out")" -eq 1 ]
 ok "info --facts: this host" out_has "^{\"castoff_facts\":1,\"host\":\"$(uname -n)\""
 run "$castoff" info --check --seconds soon
 ok "info --check: no number of seconds" status_is 2
-PATH=$work/nothing run "$castoff" info --check --srun host1
+run env PATH="$work/nothing" "$castoff" info --check --srun host1
 ok "info --check --srun: no srun" status_is 127
 ok "info --check --srun: why" err_has 'srun cannot be started: No such file'
 run "$castoff" info host1

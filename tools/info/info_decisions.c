@@ -126,9 +126,32 @@ static void print_messages(char text[TEXT], const struct co_team_facts *facts, b
     snprintf(text, TEXT, reason == CO_TAKE ? "all" : "none: %s", co_reason_text(reason));
 }
 
+static void print_row(FILE *stream, const char *calls, const char *here, const char *there)
+{
+    fprintf(stream, "%-27s  %-29s  %s\n", calls, here, there);
+}
+
+// Whether the persistent form of a nonblocking call goes as the call does, in both places.
+static bool has_same(const struct co_tune_table *table, const struct co_team_facts *const facts[2], enum co_call call)
+{
+    enum co_call persistent = call;
+    for (enum co_call other = 0; other < CO_CALL_COUNT; other++) {
+        persistent = other != call && co_call_started(other) == call ? other : persistent;
+    }
+    bool is_same = persistent != call;
+    for (int place = 0; place < 2 && is_same; place++) {
+        char one[TEXT], two[TEXT];
+        print_sizes(one, table, facts[place], call);
+        print_sizes(two, table, facts[place], persistent);
+        is_same = strcmp(one, two) == 0;
+    }
+    return is_same;
+}
+
 static void print_table(FILE *stream, const struct co_tune_table *table, const struct co_team_facts *node,
                         const struct co_team_facts *hosts, bool has_messages)
 {
+    const struct co_team_facts *const facts[2] = {node, hosts};
     char here[TEXT], there[TEXT];
     snprintf(here, sizeof here, "%d ranks on this host", node->ranks);
     if (hosts->max_ranks_per_node == 1) {
@@ -136,15 +159,20 @@ static void print_table(FILE *stream, const struct co_tune_table *table, const s
     } else {
         snprintf(there, sizeof there, "%d ranks, %d on a host", hosts->ranks, hosts->max_ranks_per_node);
     }
-    fprintf(stream, "%-20s  %-36s  %s\n", "would take", here, there);
+    print_row(stream, "would take", here, there);
     for (enum co_call call = 0; call < CO_CALL_COUNT; call++) {
+        if (co_call_started(call) != call && has_same(table, facts, co_call_started(call))) {
+            continue;
+        }
+        char calls[64];
+        snprintf(calls, sizeof calls, "%s%s", co_call_text(call), has_same(table, facts, call) ? ", persistent" : "");
         print_sizes(here, table, node, call);
         print_sizes(there, table, hosts, call);
-        fprintf(stream, "%-20s  %-36s  %s\n", co_call_text(call), here, there);
+        print_row(stream, calls, here, there);
     }
     print_messages(here, node, has_messages);
     print_messages(there, hosts, has_messages);
-    fprintf(stream, "%-20s  %-36s  %s\n", "messages", here, there);
+    print_row(stream, "messages", here, there);
 }
 
 void co_info_job_print(FILE *stream, const struct co_transport_state states[CO_TRANSPORTS],
