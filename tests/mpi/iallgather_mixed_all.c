@@ -4,7 +4,7 @@
 // and inactive requests.
 // ranks: 2 3
 // expect: right bytes, statuses and handles
-// taken: MPI_Iallgather MPI_Ibcast
+// taken: MPI_Iallgather MPI_Iallgatherv MPI_Ibcast MPIX_Allgather_init MPIX_Allgatherv_init
 #include "oracle/mixture.h"
 #include "oracle/verdict.h"
 
@@ -17,8 +17,7 @@ static MPI_Status statuses[CO_MIXTURE_SLOTS];
 static void complete_all(const char *call, bool with_statuses)
 {
     for (int i = 0; i < CO_MIXTURE_SLOTS; i++) {
-        enum co_mixture_kind kind = mixture.slots[i].kind;
-        if (kind != CO_MIXTURE_NULL && kind != CO_MIXTURE_INACTIVE) {
+        if (co_mixture_is_active(mixture.slots[i].kind)) {
             co_mixture_complete(&mixture, i, with_statuses ? &statuses[i] : NULL);
         } else if (with_statuses) {
             co_mixture_check_empty_status(&statuses[i], call);

@@ -4,7 +4,7 @@
 // everything is complete already, one call reports it all.
 // ranks: 2 3
 // expect: right bytes, statuses, handles and indices
-// taken: MPI_Iallgather MPI_Ibcast
+// taken: MPI_Iallgather MPI_Iallgatherv MPI_Ibcast MPIX_Allgather_init MPIX_Allgatherv_init
 #include "oracle/mixture.h"
 #include "oracle/verdict.h"
 

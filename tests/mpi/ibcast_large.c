@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nonblocking and the persistent collectives with 64 MiB in all, one after the other in one buffer: a broadcast,
-// blocks of which one is three times the other and stands behind it, and equal ones. Persistent ones are started twice.
-// ranks: 2
+// The nonblocking and the persistent collectives, and MPI_Allgatherv, with 64 MiB in all, one after the other in one
+// buffer: a broadcast, blocks of which every second is three times as long as the others, the last rank's first, and
+// equal ones. Persistent ones are started twice.
+// ranks: 2 5
+// mpirun: --mca coll basic,self,libnbc
 // memory: 1
-// modes: on
+// modes: native on faults
 // timeout: 120
 // expect: right bytes
-// taken: MPI_Ibcast MPI_Iallgather MPI_Iallgatherv MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
+// taken: MPI_Ibcast MPI_Allgatherv MPI_Iallgatherv MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
 #include "oracle/verdict.h"
 
 #ifdef OPEN_MPI
@@ -18,14 +20,28 @@
 #define MEBIBYTE (1 << 20)
 #define ALL (64 * MEBIBYTE)
 #define ROOT 1
+#define RANKS 8
 
 static unsigned char *buffer;
-static const int unequal[2] = {16 * MEBIBYTE, 48 * MEBIBYTE}, behind[2] = {48 * MEBIBYTE, 0};
-static const int equal[2] = {ALL / 2, ALL / 2}, in_order[2] = {0, ALL / 2};
-static const int whole[2] = {0, ALL}, at_first[2] = {0, 0};
+static int unequal[RANKS], behind[RANKS], equal[RANKS], in_order[RANKS], whole[RANKS], at_first[RANKS];
+
+static void lay_out(void)
+{
+    int size = co_test_size(), part = ALL / (size + 2 * (size / 2)), at = 0;
+    for (int of = size - 1; of >= 0; of--) {
+        unequal[of] = of % 2 == 1 ? 3 * part : part;
+        behind[of] = at;
+        at += unequal[of];
+    }
+    for (int of = 0; of < size; of++) {
+        equal[of] = ALL / size;
+        in_order[of] = of * equal[of];
+        whole[of] = of == ROOT ? ALL : 0;
+    }
+}
 
 // Own bytes where they belong, all others wiped.
-static void fill(int operation, const int counts[2], const int places[2])
+static void fill(int operation, const int counts[], const int places[])
 {
     int self = co_test_rank();
     memset(buffer, 0, ALL);
@@ -33,16 +49,16 @@ static void fill(int operation, const int counts[2], const int places[2])
                          co_test_seed(self, operation, (size_t)counts[self]));
 }
 
-static void check(int operation, const int counts[2], const int places[2], const char *what)
+static void check(int operation, const int counts[], const int places[], const char *what)
 {
-    for (int of = 0; of < 2; of++) {
+    for (int of = 0; of < co_test_size(); of++) {
         size_t bytes = (size_t)counts[of];
         size_t at = co_test_pattern_mismatch(buffer + places[of], bytes, co_test_seed(of, operation, bytes));
         co_test_expect(at == bytes, "%s: byte %zu of %zu of rank %d differs", what, at, bytes, of);
     }
 }
 
-static void run(MPI_Request *request, int starts, int operation, const int counts[2], const int places[2],
+static void run(MPI_Request *request, int starts, int operation, const int counts[], const int places[],
                 const char *what)
 {
     for (int start = 0; start < starts; start++) {
@@ -54,7 +70,7 @@ static void run(MPI_Request *request, int starts, int operation, const int count
     MPI_Request_free(request);
 }
 
-static void nonblocking(void)
+static void one_after_the_other(void)
 {
     MPI_Request request;
     fill(1, whole, at_first);
@@ -66,9 +82,12 @@ static void nonblocking(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     check(2, unequal, behind, "MPI_Iallgatherv");
     fill(3, equal, in_order);
-    MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, ALL / 2, MPI_BYTE, MPI_COMM_WORLD, &request);
+    MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, equal[0], MPI_BYTE, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     check(3, equal, in_order, "MPI_Iallgather");
+    fill(10, unequal, behind);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, unequal, behind, MPI_BYTE, MPI_COMM_WORLD);
+    check(10, unequal, behind, "MPI_Allgatherv");
 }
 
 static void persistent(void)
@@ -79,7 +98,7 @@ static void persistent(void)
     MPIX_Allgatherv_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, unequal, behind, MPI_BYTE, MPI_COMM_WORLD,
                          MPI_INFO_NULL, &request);
     run(&request, 2, 6, unequal, behind, "MPIX_Allgatherv_init");
-    MPIX_Allgather_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, ALL / 2, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+    MPIX_Allgather_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, equal[0], MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
                         &request);
     run(&request, 2, 8, equal, in_order, "MPIX_Allgather_init");
 }
@@ -92,7 +111,8 @@ int main(int argc, char **argv)
     if (buffer == NULL) {
         return co_test_skip("not enough memory");
     }
-    nonblocking();
+    lay_out();
+    one_after_the_other();
     persistent();
     free(buffer);
     return co_test_finish();

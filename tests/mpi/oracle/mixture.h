@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array of requests as real programs have it: Iallgathers and Ibcasts between native receives, sends, persistent
-// requests (started and inactive), a native non-blocking barrier and nulls, in a different order on
-// every rank. It knows what each request has to deliver and that none may complete twice. Used by
-// the iallgather_mixed_* and ialltoall_mixed_* programs, main thread only.
+// An array of requests as real programs have it: Iallgathers, an Iallgatherv and Ibcasts between native receives,
+// sends, persistent requests (messages and collectives, started and inactive), a native non-blocking barrier and nulls,
+// in a different order on every rank. It knows what each request has to deliver and that none may complete twice. Used
+// by the iallgather_mixed_* and ialltoall_mixed_* programs, main thread only.
 #ifndef CO_TEST_MIXTURE_H
 #define CO_TEST_MIXTURE_H
 
@@ -15,12 +15,15 @@
 enum co_mixture_kind {
     CO_MIXTURE_NULL,
     CO_MIXTURE_GATHER,
+    CO_MIXTURE_UNEQUAL_GATHER,
     CO_MIXTURE_BROADCAST,
     CO_MIXTURE_SEND,
     CO_MIXTURE_RECEIVE,
     CO_MIXTURE_PERSISTENT_SEND,
     CO_MIXTURE_PERSISTENT_RECEIVE,
+    CO_MIXTURE_PERSISTENT_GATHER, // equal blocks in even rounds
     CO_MIXTURE_INACTIVE,
+    CO_MIXTURE_INACTIVE_BROADCAST,
     CO_MIXTURE_BARRIER
 };
 
@@ -31,6 +34,8 @@ struct co_mixture_slot {
     unsigned char *receive;
     size_t bytes;
     int operation;
+    int *counts, *places; // of unequal blocks, as long as the request
+    int told[3];          // by the status: source, tag, bytes
     bool completed;
 };
 
@@ -40,6 +45,9 @@ struct co_mixture {
     int round;
     int active; // operations that have not completed
 };
+
+// Whether a request of this kind has been started, and will complete.
+bool co_mixture_is_active(enum co_mixture_kind kind);
 
 // Set before the first start: all-to-alls, of equal and unequal blocks in turn, in place of the Iallgathers.
 extern bool co_mixture_exchanges;
