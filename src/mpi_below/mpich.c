@@ -2,9 +2,11 @@
 //
 // MPICH 4, and whoever has its ABI and its launcher. Handles are numbers that mpi.h knows. Nobody can join its progress
 // loop: a look for a message on a communicator where nobody sends moves it, and what castoff has to do while the
-// program is inside native calls is done by worker threads.
+// program is inside native calls is done by worker threads. Who waits inside a call of MPICH's keeps his core however
+// many others want it; what castoff itself exchanges is waited for by looking, and the core is offered between looks.
 #include "mpi_below/next_mpi.h"
 
+#include <sched.h>
 #include <stddef.h>
 
 static void find_handles(struct co_next_mpi *next)
@@ -35,11 +37,46 @@ static void move(void)
     }
 }
 
+static __typeof__(PMPI_Iallreduce) *iallreduce;
+static __typeof__(PMPI_Ibarrier) *ibarrier;
+
+static int finish(int code, MPI_Request *request)
+{
+    int is_over = code != MPI_SUCCESS;
+    while (!is_over) {
+        code = below->Test(request, &is_over, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+        if (!is_over) {
+            sched_yield(); // whom it waits for may want this core
+        }
+    }
+    return code;
+}
+
+static int allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    return finish(iallreduce(send, receive, count, type, operation, comm, &request), &request);
+}
+
+static int barrier(MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    return finish(ibarrier(comm, &request), &request);
+}
+
 static void find(struct co_next_mpi *next)
 {
     find_handles(next);
     next->progress = move;
     below = next;
+    // Castoff alone calls these, and all members of a communicator do.
+    *(void **)&iallreduce = co_next_mpi_find("PMPI_Iallreduce");
+    *(void **)&ibarrier = co_next_mpi_find("PMPI_Ibarrier");
+    next->Allreduce = allreduce;
+    next->Barrier = barrier;
 }
 
 static bool predefined_type(const struct co_next_mpi *next, unsigned i, MPI_Datatype *type)
