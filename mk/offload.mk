@@ -45,6 +45,7 @@ $(OFFLOAD_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/liboffload.a $(BUILD)/
 $(patsubst %,$(BUILD)/tests/unit/%_test,tcp_carrier tcp_carrier_lost tcp_carrier_hostile tcp_carrier_link tcp_proxies): private LDFLAGS_SAN += \
   -Wl,--wrap=send,--wrap=recv,--wrap=sendmsg,--wrap=malloc
 
+$(BUILD)/tests/unit/proxied_leaving_test: private LDFLAGS_SAN += -Wl,--wrap=co_rank_group_free,--wrap=co_rank_client_close_team
 $(BUILD)/tests/unit/offload_ready_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
 
 -include $(OFFLOAD_OBJ:.o=.d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A few spare buffers, each in a place that threads exchange without a lock. Very large ones are pages that cost
-// nothing until they are touched: a receive may have room for more than the machine, and get a short message.
+// A few spare buffers, each in a place that threads exchange without a lock. Very large ones for what may be short are
+// pages that cost nothing until they are touched: a receive may have room for more than the machine.
 #include "base/buffer_cache.h"
 
 #include <stdalign.h>
@@ -19,6 +19,7 @@ enum { SPARES = 4 };
 
 struct memory {
     size_t room;
+    bool is_sparse;
     alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -60,34 +61,46 @@ static struct memory *take_spare(size_t room)
     return NULL;
 }
 
-static struct memory *allocate(size_t room)
+static struct memory *allocate(size_t room, bool is_sparse)
 {
     if (room > SIZE_MAX - sizeof(struct memory)) {
         return NULL;
     }
     size_t bytes = sizeof(struct memory) + room;
-    struct memory *memory = room < PAGES_LEAST ? malloc(bytes) : co_zeroed_pages_take(bytes);
+    is_sparse = is_sparse && room >= PAGES_LEAST;
+    struct memory *memory = is_sparse ? co_zeroed_pages_take(bytes) : malloc(bytes);
     if (memory != NULL) {
         memory->room = room;
+        memory->is_sparse = is_sparse;
     }
     return memory;
 }
 
 static void release(struct memory *memory)
 {
-    if (memory != NULL && memory->room >= PAGES_LEAST) {
+    if (memory != NULL && memory->is_sparse) {
         co_zeroed_pages_give(memory, sizeof(*memory) + memory->room);
     } else {
         free(memory);
     }
 }
 
-void *co_buffer_cache_take(size_t bytes)
+static void *take(size_t bytes, bool is_sparse)
 {
     size_t room = room_for(bytes);
     struct memory *memory = is_kept(room) ? take_spare(room) : NULL;
-    memory = memory != NULL ? memory : allocate(room);
+    memory = memory != NULL ? memory : allocate(room, is_sparse);
     return memory == NULL ? NULL : memory->bytes;
+}
+
+void *co_buffer_cache_take(size_t bytes)
+{
+    return take(bytes, false);
+}
+
+void *co_buffer_cache_take_sparse(size_t bytes)
+{
+    return take(bytes, true);
 }
 
 void co_buffer_cache_give(void *bytes)

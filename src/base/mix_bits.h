@@ -15,4 +15,12 @@ static inline uint64_t co_mix_bits(uint64_t x)
     return x ^ (x >> 31);
 }
 
+// The same for a table whose cells are the low bits, in half the time and to 32 bits. One multiplication alone is not
+// enough: addresses at equal distances, such as those of objects of one size, crowd then at some distances.
+static inline uint64_t co_mix_bits_fast(uint64_t x)
+{
+    x *= UINT64_C(0x9E3779B97F4A7C15);
+    return (x ^ x >> 32) * UINT64_C(0xD6E8FEB86659FD93) >> 32;
+}
+
 #endif

@@ -28,7 +28,7 @@
 #include "engine/decide/tune_table.h"
 #include "engine/engine.h"
 
-#define CO_EXCHANGE_BYTES 336 // most that a rank tells all others in one exchange, and what goes back sealed
+#define CO_EXCHANGE_BYTES 384 // most that a rank tells all others in one exchange, and what goes back sealed
 
 struct co_auth;
 struct co_channel;

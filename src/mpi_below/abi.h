@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mix_bits.h"
+
 // No object of any kind: the null pointer, and a number that MPICH gives to none. Not MPI's own null handles, which
 // are genuine ones in Open MPI.
 #define CO_NO_HANDLE 0
@@ -20,7 +22,7 @@
 #ifdef OPEN_MPI
 
 // Spread over a table by what differs between two handles.
-#define CO_HANDLE_HASH(handle) (((uint64_t)(uintptr_t)(handle) >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32)
+#define CO_HANDLE_HASH(handle) co_mix_bits_fast((uint64_t)(uintptr_t)(handle) >> 4)
 
 // Filled by us and read by the library's own MPI_Get_count: the layouts must be the same.
 _Static_assert(sizeof(MPI_Status) == 24, "castoff knows this status of Open MPI only");
@@ -41,7 +43,7 @@ static inline size_t co_status_bytes(const MPI_Status *status)
 // Its mpi.h has the functions of MPI 4 for counts that are no int (MPI_Bcast_c).
 #define CO_HAS_LARGE_COUNTS
 
-#define CO_HANDLE_HASH(handle) ((uint64_t)(uint32_t)(handle)*UINT64_C(0x9e3779b97f4a7c15) >> 32)
+#define CO_HANDLE_HASH(handle) co_mix_bits_fast((uint32_t)(handle))
 
 _Static_assert(sizeof(MPI_Status) == 20, "castoff knows this status of MPICH only");
 

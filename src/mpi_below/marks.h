@@ -11,7 +11,7 @@
 #include "mpi_below/abi.h"
 
 // Ranks of different marks must not meet: raise it when the exchanges at start change.
-#define CO_MARK 5
+#define CO_MARK 6
 
 struct co_marks {
     // Before the native MPI_Init: leaves the mark, or sees to it that it is left meanwhile.

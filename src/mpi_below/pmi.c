@@ -135,11 +135,28 @@ static int read_mark(int rank)
     return is_ours ? program : -1;
 }
 
+// Asked for once: nobody puts anything any more.
+static int mark_of(int rank, int world_size)
+{
+    enum { NOT_ASKED, FIRST = 2 }; // behind it the numbers, from -1 on
+    static int *marks;
+    if (marks == NULL) {
+        marks = calloc((size_t)world_size, sizeof *marks);
+    }
+    if (marks == NULL) {
+        return read_mark(rank);
+    }
+    if (marks[rank] == NOT_ASKED) {
+        marks[rank] = read_mark(rank) + FIRST;
+    }
+    return marks[rank] - FIRST;
+}
+
 static int programs(int world_size)
 {
     int last = 0;
     for (int rank = 0; rank < world_size; rank++) {
-        int program = read_mark(rank);
+        int program = mark_of(rank, world_size);
         last = program > last ? program : last;
     }
     return last + 1;
@@ -148,7 +165,7 @@ static int programs(int world_size)
 static int first(int world_size, bool marked)
 {
     for (int rank = 0; rank < world_size; rank++) {
-        if ((read_mark(rank) >= 0) == marked) {
+        if ((mark_of(rank, world_size) >= 0) == marked) {
             return rank;
         }
     }

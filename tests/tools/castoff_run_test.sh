@@ -27,6 +27,11 @@ fi
 
 LD_PRELOAD=$build/nothing.so run "$castoff" run -- sh -c 'echo "$LD_PRELOAD"'
 ok "an existing preload stays behind ours" out_has "^$work/bin/libcastoff.so:$build/nothing.so\$"
+many=$(printf '/nowhere/%0200d.so:' $(seq 1 100))$build/nothing.so # 21 KiB
+LD_PRELOAD=$many run "$castoff" run --dry-run true
+ok "a long one, too, whole" out_has "LD_PRELOAD=$work/bin/libcastoff.so:$many "
+run "$castoff" run "/$(printf '%05000d' 0)"
+ok "a name that is too long is no other program" err_has 'File name too long'
 cp "$work/bin/libcastoff.so" "$work/bin/libcastoff.so.bak"
 LD_PRELOAD=$work/bin/libcastoff.so.bak run "$castoff" run -- sh -c 'echo "$LD_PRELOAD"'
 ok "a longer name is another library" out_has "^$work/bin/libcastoff.so:$work/bin/libcastoff.so.bak\$"

@@ -3,10 +3,12 @@
 // castoff run: becomes the given program with the library preloaded. It stands right of a launcher (mpirun, srun),
 // so that LD_PRELOAD reaches the ranks and neither the launcher nor a shell. Replaces itself by exec: exit
 // status and signals are the program's own.
+#define _GNU_SOURCE // asprintf
 #include "command.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,7 +41,7 @@ struct plan {
     const char *folders; // where to look for the program, NULL: PATH
     bool verbose, dry;
     bool preloads; // something of castoff's
-    char preload[3 * PATH_MAX];
+    char *preload; // LD_PRELOAD of the program; for life
 };
 
 static int take_set(const char *text)
@@ -107,24 +109,28 @@ static int take_option(struct plan *plan, int option)
     }
 }
 
+static int complain_of_memory(void)
+{
+    co_command_complain(&co_command_run, "out of memory");
+    return TOOL_FAILED;
+}
+
 // Puts a library in front of what is preloaded, unless it is there: in a run inside a run.
 static int put_first(struct plan *plan, const char *library)
 {
-    char before[sizeof plan->preload];
+    char *before = plan->preload;
     if (strpbrk(library, " :")) {
         co_command_complain(&co_command_run, "%s: the dynamic linker cannot preload from a path with a space or colon",
                             library);
         return TOOL_FAILED;
     }
-    if (co_preload_names(plan->preload, library)) {
+    if (co_preload_names(before, library)) {
         return TOOL_OK;
     }
-    memcpy(before, plan->preload, sizeof before);
-    int length = snprintf(plan->preload, sizeof plan->preload, "%s%s%s", library, before[0] != '\0' ? ":" : "", before);
-    if (length >= (int)sizeof plan->preload) {
-        co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
-        return TOOL_FAILED;
+    if (asprintf(&plan->preload, "%s%s%s", library, before[0] != '\0' ? ":" : "", before) < 0) {
+        return complain_of_memory();
     }
+    free(before);
     return TOOL_OK;
 }
 
@@ -145,9 +151,9 @@ static bool is_first_of_job(void)
 static int read_preload(struct plan *plan, bool is_open_mpi, bool is_mpich)
 {
     const char *before = co_environment("LD_PRELOAD");
-    if (before && snprintf(plan->preload, sizeof plan->preload, "%s", before) >= (int)sizeof plan->preload) {
-        co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
-        return TOOL_FAILED;
+    plan->preload = strdup(before ? before : "");
+    if (!plan->preload) {
+        return complain_of_memory();
     }
     if (!is_open_mpi) {
         co_preload_leave_out(plan->preload, "libcastoff.so");

@@ -37,8 +37,7 @@ static int check_file(const char *path)
 int co_program_find(char path[PATH_MAX], const char *name, const char *folders)
 {
     if (strchr(name, '/')) {
-        snprintf(path, PATH_MAX, "%s", name);
-        return check_file(path);
+        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? check_file(path) : -ENAMETOOLONG;
     }
     int result = -ENOENT;
     while (*name && folders) {

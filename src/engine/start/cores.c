@@ -12,7 +12,6 @@
 
 #include "base/settings.h"
 #include "engine/engine_state.h"
-#include "engine/start/cpu_quota.h"
 #include "engine/start/job_facts.h"
 
 enum { PROGRESS_AUTO, PROGRESS_CALLER, PROGRESS_THREADS }; // positions in the setting's choices
@@ -47,10 +46,7 @@ void co_cores_tell(struct co_first_words *mine)
     }
     _Static_assert(sizeof(cores) == sizeof(mine->cores), "a mask fits the words");
     memcpy(mine->cores, &cores, sizeof(cores));
-    struct co_cores_quota quota;
-    co_cores_quota_read(&quota, "");
-    mine->quota_group = quota.group;
-    mine->quota_hundredths = quota.hundredths;
+    co_cores_quota_read(&mine->quota, "");
 }
 
 static int count(const struct co_first_words *words)
@@ -60,17 +56,53 @@ static int count(const struct co_first_words *words)
     return CPU_COUNT(&cores);
 }
 
-// The words of a node's first rank get the limits of all of its ranks together, or none. Ranks that share one come one
-// behind the other, as launchers place them; where they do not it is counted again, and less is saved.
+// The outermost that a rank tells.
+static uint64_t outer_group(const struct co_cores_quota *quota)
+{
+    return quota->above_hundredths > 0 ? quota->above_group : quota->group;
+}
+
+static uint32_t outer_hundredths(const struct co_cores_quota *quota)
+{
+    return quota->above_hundredths > 0 ? quota->above_hundredths : quota->hundredths;
+}
+
+// The first rank of its node that is under the same limit; `outer`: the same outer one.
+static int first_under(const struct co_first_words *words, int rank, bool outer)
+{
+    const struct co_cores_quota *own = &words[rank].quota;
+    int first = words[rank].node_first;
+    while (first < rank &&
+           (words[first].node_first != words[rank].node_first || words[first].quota.hundredths == 0 ||
+            (outer ? outer_group(&words[first].quota) != outer_group(own) : words[first].quota.group != own->group))) {
+        first++;
+    }
+    return first;
+}
+
+static uint32_t sum(uint32_t hundredths, uint32_t more)
+{
+    return hundredths > UINT32_MAX - more ? UINT32_MAX : hundredths + more;
+}
+
+// The words of a node's first rank get the limits of all of its ranks together, or none. Groups below one outer limit
+// have no more than that together.
 static void add_quotas(struct co_first_words *words, int size)
 {
     for (int rank = 0; rank < size; rank++) {
-        struct co_first_words *own = &words[rank], *node = &words[own->node_first];
-        if (own->quota_hundredths == 0) {
-            node->quota_hundredths = 0;
-        } else if (node->quota_hundredths > 0 && own->quota_group != node->quota_group) {
-            node->quota_hundredths += own->quota_hundredths;
-            node->quota_group = own->quota_group;
+        if (words[rank].quota.hundredths > 0 && first_under(words, rank, false) == rank) {
+            uint32_t *below = &words[first_under(words, rank, true)].below_hundredths;
+            *below = sum(*below, words[rank].quota.hundredths);
+        }
+    }
+    for (int rank = 0; rank < size; rank++) {
+        uint32_t most = outer_hundredths(&words[rank].quota), below = words[rank].below_hundredths;
+        uint32_t *node = &words[words[rank].node_first].node_hundredths;
+        *node = sum(*node, below < most ? below : most);
+    }
+    for (int rank = 0; rank < size; rank++) {
+        if (words[rank].quota.hundredths == 0) {
+            words[words[rank].node_first].node_hundredths = 0;
         }
     }
 }
@@ -78,8 +110,8 @@ static void add_quotas(struct co_first_words *words, int size)
 // Of a node, by the words of its first rank.
 static int count_usable(const struct co_first_words *node)
 {
-    int cores = count(node), whole = (int)(node->quota_hundredths / 100);
-    if (node->quota_hundredths == 0 || whole >= cores) {
+    int cores = count(node), whole = (int)(node->node_hundredths / 100);
+    if (node->node_hundredths == 0 || whole >= cores) {
         return cores;
     }
     return whole > 0 ? whole : 1;
@@ -103,7 +135,7 @@ void co_cores_conclude(struct co_engine *engine, struct co_first_words *words)
         if (words[first].node_first == first) {
             int cores = count_usable(&words[first]);
             // Below a core for each rank they are stopped for a part of each period, whoever spins.
-            uint32_t quota = words[first].quota_hundredths;
+            uint32_t quota = words[first].node_hundredths;
             bool is_short = quota > 0 && quota < 100 * (uint32_t)words[first].node_size;
             engine->is_oversubscribed = engine->is_oversubscribed || words[first].node_size > cores || is_short;
             has_free_core = has_free_core && words[first].node_size < cores;

@@ -152,21 +152,33 @@ static const char *path_below(const struct hierarchy *hierarchy)
     return !is_below || strcmp(path + above, "/") == 0 || strstr(path, "/..") != NULL ? "" : path + above;
 }
 
-// The group and all that are above it, as far as they are to be seen. Of equal limits the outer one is told, for ranks
-// of several groups may share it.
-static void hierarchy_look(const struct hierarchy *hierarchy, const char *root, struct co_cores_quota *quota)
+// Those of groups come from the innermost outwards. Of equal limits the outer one is told, for ranks of several groups
+// may share it.
+static void limit_note(struct co_cores_quota *quota, uint32_t hundredths, uint64_t group)
 {
+    if (quota->hundredths == 0 || hundredths <= quota->hundredths) {
+        *quota = (struct co_cores_quota){.hundredths = hundredths, .group = group};
+    } else if (quota->above_hundredths == 0 || hundredths <= quota->above_hundredths) {
+        quota->above_hundredths = hundredths;
+        quota->above_group = group;
+    }
+}
+
+// The group and all that are above it, as far as they are to be seen.
+static struct co_cores_quota hierarchy_look(const struct hierarchy *hierarchy, const char *root)
+{
+    struct co_cores_quota quota = {.hundredths = 0};
     char folder[2 * PATH_BYTES];
     size_t top = strlen(hierarchy->mount_point);
     snprintf(folder, sizeof folder, "%s%s", hierarchy->mount_point, path_below(hierarchy));
     for (;;) {
         uint32_t hundredths = limit_read(root, folder, hierarchy->is_unified);
-        if (hundredths > 0 && (quota->hundredths == 0 || hundredths <= quota->hundredths)) {
-            *quota = (struct co_cores_quota){hundredths, number_of(root, folder)};
+        if (hundredths > 0) {
+            limit_note(&quota, hundredths, number_of(root, folder));
         }
         char *slash = strrchr(folder, '/');
         if (slash == NULL || (size_t)(slash - folder) < top) {
-            return;
+            return quota;
         }
         *slash = '\0';
     }
@@ -179,7 +191,10 @@ void co_cores_quota_read(struct co_cores_quota *quota, const char *root)
         struct hierarchy hierarchy = {.is_unified = is_unified};
         hierarchy_find(&hierarchy, root);
         if (hierarchy.group[0] != '\0' && hierarchy.mount_point[0] != '\0') {
-            hierarchy_look(&hierarchy, root, quota);
+            struct co_cores_quota found = hierarchy_look(&hierarchy, root);
+            if (found.hundredths > 0 && (quota->hundredths == 0 || found.hundredths <= quota->hundredths)) {
+                *quota = found;
+            }
         }
     }
 }

@@ -10,6 +10,10 @@
 struct co_cores_quota {
     uint32_t hundredths; // of a core; 0: as much as there is
     uint64_t group; // whose limit it is, for processes may share one: a number that no other group of this kernel has
+    // The tightest limit of the groups above that one, which is looser: it holds for all groups below it together. 0:
+    // there is none.
+    uint32_t above_hundredths;
+    uint64_t above_group;
 };
 
 // The tightest limit of all groups that this process is in, of the second kind of cgroups (cpu.max) and of the first

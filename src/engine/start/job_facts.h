@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/auth/auth.h"
+#include "engine/start/cpu_quota.h"
 #include "transport/udp/udp.h"
 #include "transport/verbs.h"
 
@@ -24,8 +25,9 @@ struct co_job_offer {
 struct co_first_words {
     uint64_t tune_hash; // 0: it has no table
     uint64_t cores[CO_CORE_WORDS];
-    uint64_t quota_group;                  // whose limit of processor time it is under; who reads adds limits up here:
-    uint32_t quota_hundredths;             // of a core; 0: it is under none
+    struct co_cores_quota quota;           // of its processor time
+    uint32_t below_hundredths;             // who reads adds up here what is under one limit,
+    uint32_t node_hundredths;              // and here limits of a node; 0: it is under none
     struct co_job_offer offer;             // rank 0's counts
     int32_t status, native_status;         // of its bootstrap
     int32_t node_first, node_size;         // likewise

@@ -223,6 +223,7 @@ bool co_proxied_plans_tidy(struct co_proxied_world *world)
 
 void co_proxied_plans_abandon(struct co_proxied_world *world)
 {
+    world->is_leaving = true; // to close the team of a plan that it still has is what a proxy hangs up for
     while (world->doomed_plans.after != &world->doomed_plans) {
         struct co_proxied_plan *plan = (struct co_proxied_plan *)world->doomed_plans.after;
         co_proxied_link_leave(&plan->listed);

@@ -85,6 +85,7 @@ struct co_proxied_world {
     struct co_rank_connection *connection;
     struct co_rank_client *client;
     _Atomic bool is_lost, is_broken, is_crowded; // crowded: calls wait for room
+    bool is_leaving;                             // the proxy is told of no end of teams any more
     int descriptor;
     unsigned sleepers;
     struct co_proxied_link teams, calls, refused, kept; // open ones; begun and not over; refused, likewise; plans

@@ -71,7 +71,7 @@ int co_proxied_team_tell(struct co_proxied_team *team)
 static bool team_end(struct co_proxied_team *team)
 {
     struct co_proxied_world *world = team->world;
-    bool is_over = !team->is_told || co_load_relaxed(&world->is_lost) || // relaxed: under the lock
+    bool is_over = !team->is_told || world->is_leaving || co_load_relaxed(&world->is_lost) || // relaxed: under the lock
                    co_rank_client_close_team(world->client, team->id, team->count) == 0;
     if (is_over) {
         free(team);

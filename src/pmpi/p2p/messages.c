@@ -64,10 +64,10 @@ static bool begin(struct co_message_buffer *buffer)
 }
 
 // The shape, if there is one, is held by the caller. The map stands behind the packed bytes.
-static int take_room(struct co_message_buffer *buffer, struct co_type_shape *shape)
+static int take_room(struct co_message_buffer *buffer, struct co_type_shape *shape, void *(*take)(size_t bytes))
 {
     size_t place = (buffer->bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
-    buffer->packed = co_buffer_cache_take(shape == NULL ? buffer->bytes : place + sizeof(struct co_type_map));
+    buffer->packed = take(shape == NULL ? buffer->bytes : place + sizeof(struct co_type_map));
     if (buffer->packed == NULL) {
         co_type_shape_drop(shape);
         return -ENOMEM;
@@ -96,7 +96,7 @@ int co_message_pack(struct co_message_buffer *buffer)
     if (!begin(buffer)) {
         return 0;
     }
-    int error = take_room(buffer, NULL);
+    int error = take_room(buffer, NULL, co_buffer_cache_take);
     return error == 0 ? co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts)
                       : error;
 }
@@ -107,7 +107,7 @@ int co_message_pack_later(struct co_message_buffer *buffer)
         return 0;
     }
     struct co_type_shape *shape = shape_of(buffer);
-    return shape == NULL ? co_message_pack(buffer) : take_room(buffer, shape);
+    return shape == NULL ? co_message_pack(buffer) : take_room(buffer, shape, co_buffer_cache_take);
 }
 
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
@@ -123,7 +123,7 @@ int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
         }
         buffer->type = buffer->held_type;
     }
-    return take_room(buffer, shape);
+    return take_room(buffer, shape, co_buffer_cache_take_sparse); // what comes may be short
 }
 
 void co_message_pack_part(void *arg, size_t from, size_t to)

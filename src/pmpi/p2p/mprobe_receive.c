@@ -55,7 +55,7 @@ static int receive(struct co_message_buffer *buffer, struct co_matched *matched,
 {
     struct co_communicator *communicator = matched->communicator;
     int error = co_message_make_room(buffer, false);
-    if (error != 0) {
+    if (error != 0) { // the message stays
         co_message_release(buffer);
         return co_failure_raise(communicator->comm, "MPI_Mrecv", error);
     }
@@ -70,9 +70,9 @@ static int receive(struct co_message_buffer *buffer, struct co_matched *matched,
     error = co_message_unpack(buffer, &operation);
     co_message_fill_status(status, operation.source, operation.tag, operation.bytes, false);
     co_message_release(buffer);
-    int code = error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, "MPI_Mrecv", error);
-    co_communicator_drop(communicator);
-    return code;
+    MPI_Comm comm = communicator->comm;
+    co_communicator_drop(communicator); // before an error is raised: the program's handler may not come back
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Mrecv", error);
 }
 
 int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle, MPI_Status *status)

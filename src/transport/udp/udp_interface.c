@@ -72,6 +72,22 @@ static const struct ifaddrs *find(const struct ifaddrs *all, const char *name, u
     return NULL;
 }
 
+static bool shares_network(const struct ifaddrs *entry, uint32_t ip)
+{
+    return entry->ifa_netmask && ((ip_of(entry) ^ ip) & ip_in(entry->ifa_netmask)) == 0;
+}
+
+// A named interface may have addresses of several networks: the one in that of `near_ip`, best itself, or the first
+// one.
+static const struct ifaddrs *find_near(const struct ifaddrs *all, const char *name, uint32_t near_ip)
+{
+    const struct ifaddrs *found = near_ip == 0 ? NULL : find(all, name, near_ip);
+    for (const struct ifaddrs *entry = all; entry && near_ip != 0 && !found; entry = entry->ifa_next) {
+        found = fits(entry, name) && shares_network(entry, near_ip) ? entry : NULL;
+    }
+    return found ? found : find(all, name, 0);
+}
+
 // MTU of the interface, 0 when the kernel does not say.
 static size_t read_mtu(const char *name)
 {
@@ -107,7 +123,7 @@ int co_udp_interface_choose(struct co_udp_interface *interface, const char *name
         return error;
     }
     uint32_t source_ip = name[0] == '\0' && near_ip != 0 ? source_to(near_ip) : 0;
-    const struct ifaddrs *entry = find(all, name, source_ip);
+    const struct ifaddrs *entry = name[0] == '\0' ? find(all, name, source_ip) : find_near(all, name, near_ip);
     if (!entry && source_ip != 0) {
         entry = find(all, name, 0);
     }
@@ -126,11 +142,6 @@ int co_udp_interface_choose(struct co_udp_interface *interface, const char *name
     }
     freeifaddrs(all);
     return error;
-}
-
-static bool shares_network(const struct ifaddrs *entry, uint32_t ip)
-{
-    return entry->ifa_netmask && ((ip_of(entry) ^ ip) & ip_in(entry->ifa_netmask)) == 0;
 }
 
 // Further addresses of a network that has been offered lead nowhere else.

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -31,11 +32,41 @@ static void neighbours_come_out_far_apart(void **state)
     }
 }
 
+// Cells looked at until all of so many addresses at equal distances have one, in a table that is less than half full.
+static unsigned long looks(uint64_t distance, unsigned bits, unsigned long count)
+{
+    unsigned char *used = calloc((size_t)1 << bits, 1);
+    uint64_t mask = (UINT64_C(1) << bits) - 1;
+    unsigned long total = 0;
+    assert_non_null(used);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t cell = co_mix_bits_fast((UINT64_C(0x555555a01230) + i * distance) >> 4) & mask;
+        for (total++; used[cell] != 0; total++) {
+            cell = (cell + 1) & mask;
+        }
+        used[cell] = 1;
+    }
+    free(used);
+    return total;
+}
+
+static void equal_distances_do_not_crowd(void **state)
+{
+    (void)state; // 1.41 looks each are what chance takes
+    for (uint64_t distance = 16; distance <= 1024; distance += 16) {
+        for (unsigned bits = 12; bits <= 18; bits += 3) {
+            unsigned long count = (1UL << bits) * 45 / 100;
+            assert_true(looks(distance, bits, count) < 2 * count);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_splitmix64),
         cmocka_unit_test(neighbours_come_out_far_apart),
+        cmocka_unit_test(equal_distances_do_not_crowd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,22 +152,52 @@ static void limits_of_time(void **state)
 {
     (void)state;
     // Of a container: as many cores as its limit has whole ones, one at least, and no more than there are.
-    expect_limited(LIMITS({250, 1}, {250, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {2}, false, false});
-    expect_limited(LIMITS({300, 1}, {300, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {3}, false, true});
-    expect_limited(LIMITS({50, 1}, {50, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {1}, true, false});
-    expect_limited(LIMITS({1600, 1}, {1600, 1}), &(struct expectation){2, {0, 0}, {3, 3}, {2}, false, false});
+    expect_limited(LIMITS({250, 1, 0, 0}, {250, 1, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {2}, false, false});
+    expect_limited(LIMITS({300, 1, 0, 0}, {300, 1, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {3}, false, true});
+    expect_limited(LIMITS({50, 1, 0, 0}, {50, 1, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {1}, true, false});
+    expect_limited(LIMITS({1600, 1, 0, 0}, {1600, 1, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {3, 3}, {2}, false, false});
     // Half a core for a rank alone: it is stopped for half of its time.
-    expect_limited(LIMITS({50, 1}, {50, 1}), &(struct expectation){2, {0, 1}, {0xff, 0xff}, {1, 1}, true, false});
+    expect_limited(LIMITS({50, 1, 0, 0}, {50, 1, 0, 0}),
+                   &(struct expectation){2, {0, 1}, {0xff, 0xff}, {1, 1}, true, false});
     // Of each rank; and a rank without one, which may have all that the others leave.
-    expect_limited(LIMITS({200, 1}, {200, 2}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {4}, false, true});
-    expect_limited(LIMITS({100, 1}, {0, 0}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
-    expect_limited(LIMITS({0, 0}, {100, 1}), &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
-    expect_limited(LIMITS({100, 1}, {0, 0}, {100, 1}, {100, 1}),
+    expect_limited(LIMITS({200, 1, 0, 0}, {200, 2, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {4}, false, true});
+    expect_limited(LIMITS({100, 1, 0, 0}, {0, 0, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
+    expect_limited(LIMITS({0, 0, 0, 0}, {100, 1, 0, 0}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, true});
+    expect_limited(LIMITS({100, 1, 0, 0}, {0, 0, 0, 0}, {100, 1, 0, 0}, {100, 1, 0, 0}),
                    &(struct expectation){4, {0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff}, {8}, false, true});
+    // Ranks of one limit that do not stand one behind the other.
+    expect_limited(LIMITS({100, 1, 0, 0}, {200, 2, 0, 0}, {100, 1, 0, 0}, {200, 2, 0, 0}),
+                   &(struct expectation){4, {0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff}, {3}, true, false});
     // One node decides for all.
-    expect_limited(LIMITS({0, 0}, {150, 1}), &(struct expectation){2, {0, 1}, {0xff, 0xff}, {8, 1}, false, false});
-    expect_limited(LIMITS({0, 0}, {150, 1}, {150, 1}),
+    expect_limited(LIMITS({0, 0, 0, 0}, {150, 1, 0, 0}),
+                   &(struct expectation){2, {0, 1}, {0xff, 0xff}, {8, 1}, false, false});
+    expect_limited(LIMITS({0, 0, 0, 0}, {150, 1, 0, 0}, {150, 1, 0, 0}),
                    &(struct expectation){3, {0, 1, 1}, {0xff, 0xff, 0xff}, {8, 1}, true, false});
+}
+
+// Limits of groups inside a group that has one, too.
+static void limits_inside_a_limit(void **state)
+{
+    (void)state;
+    expect_limited(LIMITS({200, 1, 300, 9}, {200, 2, 300, 9}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {3}, false, true});
+    expect_limited(LIMITS({100, 1, 800, 9}, {100, 2, 800, 9}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {2}, false, false});
+    // One rank is under the outer limit alone; there are two outer ones.
+    expect_limited(LIMITS({200, 9, 0, 0}, {100, 2, 200, 9}),
+                   &(struct expectation){2, {0, 0}, {0xff, 0xff}, {2}, false, false});
+    expect_limited(LIMITS({100, 2, 200, 9}, {200, 9, 0, 0}, {200, 3, 500, 8}, {200, 4, 500, 8}),
+                   &(struct expectation){4, {0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff}, {6}, false, true});
+    // Groups of two kernels may have one number.
+    expect_limited(LIMITS({200, 1, 300, 9}, {200, 2, 300, 9}, {200, 1, 300, 9}),
+                   &(struct expectation){3, {0, 0, 1}, {0xff, 0xff, 0xff}, {3, 2}, false, true});
 }
 
 int main(void)
@@ -180,6 +210,7 @@ int main(void)
         cmocka_unit_test(cores_that_nobody_tells),
         cmocka_unit_test(more_cores_than_a_mask_has),
         cmocka_unit_test(limits_of_time),
+        cmocka_unit_test(limits_inside_a_limit),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

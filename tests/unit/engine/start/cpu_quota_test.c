@@ -45,7 +45,7 @@ static void see(const char *groups, const char *mounts)
 
 static struct co_cores_quota look(void)
 {
-    struct co_cores_quota quota = {77, 77};
+    struct co_cores_quota quota = {77, 77, 77, 77};
     co_cores_quota_read(&quota, root);
     return quota;
 }
@@ -102,8 +102,17 @@ static void of_groups_above(void **state)
     put("/cg/slurm/job/cpu.max", "50000 25000\n");
     put("/cg/slurm/cpu.max", "max 100000\n");
     assert_int_equal(look().hundredths, 200);
+    assert_int_equal(look().above_hundredths, 0); // that of the step is inside
+    uint64_t job = look().group;
+    put("/cg/cpu.max", "800000 100000\n"); // for all jobs together
+    put("/cg/slurm/cpu.max", "600000 100000\n");
+    assert_int_equal(look().hundredths, 200);
+    assert_int_equal(look().above_hundredths, 600);
+    assert_int_equal(look().group, job);
+    assert_int_not_equal(look().above_group, job);
     put("/cg/cpu.max", "100000 100000\n");
     assert_int_equal(look().hundredths, 100);
+    assert_int_equal(look().above_hundredths, 0);
 }
 
 static void of_the_first_kind(void **state)

@@ -36,11 +36,15 @@ pid_t ranks_processes[RANKS_RANKS_MAX];
 int ranks_own, ranks_count;
 static pid_t test_process;
 
-// The others may wait for this one for ever: they end with the test, and that ends here.
+// The others may wait for this one for ever: they end with the test, and that ends here. So does a proxy that the test
+// has stopped, which would stay.
 void ranks_must(bool holds, const char *what, int line)
 {
     if (!holds) {
         fprintf(stderr, "rank %d: line %d: %s (%s)\n", ranks_own, line, what, castoff_offload_why());
+        if (ranks_shared->proxy > 0 && ranks_state_of(ranks_shared->proxy) == 'T') {
+            kill(ranks_shared->proxy, SIGCONT);
+        }
         if (getppid() == test_process) {
             kill(test_process, SIGKILL);
         }
