@@ -48,7 +48,7 @@ static inline bool co_setting_is_text(const struct co_setting_row *row)
     return row->type == CO_SETTING_TEXT || row->type == CO_SETTING_GROUPS || row->type == CO_SETTING_FAULT;
 }
 
-enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2 }; // positions in "auto|yes|no"
+enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2, CO_BY_PROXIES = 3 }; // positions in "auto|yes|no" and "auto|yes|no|proxy"
 // Positions in the choices of CASTOFF_TRANSPORT.
 enum { CO_ALLOW_ANY, CO_ALLOW_SHM, CO_ALLOW_UDP, CO_ALLOW_VERBS, CO_ALLOW_NONE };
 

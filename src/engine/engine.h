@@ -108,6 +108,10 @@ enum co_reason co_team_decide(const struct co_engine *engine, const struct co_te
 enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                                  enum co_call other, size_t bytes);
 
+// Whether proxies carry it, where it is taken.
+bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                               enum co_call other, size_t bytes);
+
 // Local, and tells nobody. Seat and `net` go to the team; on failure they stay with the seed. Id, world ranks and own
 // rank are numbers, and all that there is to a team: whoever is told them, in whatever process, can open it.
 int co_team_open(struct co_team **out, struct co_engine *engine, const struct co_team_seed *seed,

@@ -158,3 +158,9 @@ enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co
 {
     return co_decide(&engine->tune, facts, other, bytes, engine->policy[call]);
 }
+
+bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                               enum co_call other, size_t bytes)
+{
+    return co_decide_by_proxies(&engine->tune, facts, other, bytes, engine->policy[call]);
+}

@@ -37,18 +37,18 @@ static bool result_fits(const struct co_team_facts *facts, enum co_call call, si
 }
 
 // What no setting can overrule.
-static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call call, size_t bytes)
+static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call call, size_t bytes, bool by_proxies)
 {
     if (facts->ranks < 2) {
         return CO_ONE_RANK;
     }
-    if (co_call_is_proxied(call) && !facts->has_proxies) {
+    if (by_proxies && !facts->has_proxies) {
         return CO_NO_PROXY;
     }
     if (bytes == 0) {
         return CO_ZERO_BYTES;
     }
-    if (co_call_is_proxied(call)) {
+    if (by_proxies) {
         return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
     }
     if (facts->nodes > 1 && !facts->has_multicast) {
@@ -60,14 +60,36 @@ static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call c
     return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
 }
 
+static bool transport_fits(const struct co_tune_row *row, const struct co_team_facts *facts, enum co_call call)
+{
+    if (row->transport == CO_TRANSPORT_ANY) {
+        return true;
+    }
+    if (row->transport != CO_TRANSPORT_PROXY) {
+        return row->transport == facts->transport && !co_call_is_proxied(call);
+    }
+    return co_call_is_proxied(call) || (facts->has_proxies && call == co_call_started(call));
+}
+
 // Of a row of this call, for communicators on as many nodes.
 static bool row_fits(const struct co_tune_row *row, const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
-    enum co_transport_kind transport = co_call_is_proxied(call) ? CO_TRANSPORT_PROXY : facts->transport;
     return facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
            facts->max_ranks_per_node >= row->per_node_min && facts->max_ranks_per_node <= row->per_node_max &&
-           (row->transport == CO_TRANSPORT_ANY || row->transport == transport) && bytes >= row->bytes_min &&
-           bytes <= row->bytes_max;
+           transport_fits(row, facts, call) && bytes >= row->bytes_min && bytes <= row->bytes_max;
+}
+
+// The first that fits; NULL: none does.
+static const struct co_tune_row *row_of(const struct co_tune_table *table, const struct co_team_facts *facts,
+                                        enum co_call call, size_t bytes)
+{
+    enum co_tune_where where = facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS;
+    for (unsigned i = table->first[co_call_started(call)][where]; i < table->count; i = table->rows[i].next) {
+        if (row_fits(&table->rows[i], facts, call, bytes)) {
+            return &table->rows[i];
+        }
+    }
+    return NULL;
 }
 
 // A range that begins at the smallest message says "too small", one without end "too large".
@@ -81,25 +103,31 @@ static enum co_reason word_for(const struct co_tune_row *row)
     return from_bottom ? CO_TOO_SMALL : CO_TOO_LARGE;
 }
 
+bool co_decide_by_proxies(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
+                          size_t bytes, int policy)
+{
+    if (co_call_is_proxied(call) || policy == CO_BY_PROXIES) {
+        return true;
+    }
+    if (policy != CO_AUTO || !facts->has_proxies) {
+        return false;
+    }
+    const struct co_tune_row *row = row_of(table, facts, call, bytes);
+    return row != NULL && row->transport == CO_TRANSPORT_PROXY;
+}
+
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                          size_t bytes, int policy)
 {
     if (policy == CO_NO) {
         return CO_DISABLED;
     }
-    enum co_reason reason = obstacle(facts, call, bytes);
-    if (reason != CO_TAKE || policy == CO_YES) {
+    enum co_reason reason = obstacle(facts, call, bytes, co_decide_by_proxies(table, facts, call, bytes, policy));
+    if (reason != CO_TAKE || policy != CO_AUTO) {
         return reason;
     }
-    enum co_call of_rows = co_call_started(call);
-    enum co_tune_where where = facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS;
-    for (unsigned i = table->first[of_rows][where]; i < table->count; i = table->rows[i].next) {
-        const struct co_tune_row *row = &table->rows[i];
-        if (row_fits(row, facts, of_rows, bytes)) {
-            return row->take ? CO_TAKE : word_for(row);
-        }
-    }
-    return CO_TAKE;
+    const struct co_tune_row *row = row_of(table, facts, call, bytes);
+    return row == NULL || row->take ? CO_TAKE : word_for(row);
 }
 
 enum co_reason co_decide_messages(const struct co_team_facts *facts, const struct co_message_ways *ways, int policy)

@@ -46,7 +46,7 @@ static inline enum co_call co_call_started(enum co_call call)
                                              : call;
 }
 
-// Carried by proxies (src/offload), and by nothing else.
+// Carried by proxies (src/offload), and by nothing else. What others may carry as well: co_decide_by_proxies.
 static inline bool co_call_is_proxied(enum co_call call)
 {
     enum co_call started = co_call_started(call);
@@ -128,9 +128,14 @@ struct co_tune_table;
 
 // `bytes`: Bcast the message, Allgather one rank's block, Allgatherv the mean of the blocks, rounded up (decide.c says
 // why), Alltoall what a rank has for each, Alltoallv 1, for no rank knows what the others have. `policy` is CO_AUTO,
-// CO_YES or CO_NO of the call's setting.
+// CO_YES, CO_NO or, of nonblocking ones, CO_BY_PROXIES of the call's setting.
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                          size_t bytes, int policy);
+
+// Whether it is proxies that carry it where co_decide takes it: by the setting, or by a row of the table that says so.
+// A persistent one by its setting alone, for its members choose before they know that they agree about lengths.
+bool co_decide_by_proxies(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
+                          size_t bytes, int policy);
 
 // What this job has for messages, the same on all ranks.
 struct co_message_ways {

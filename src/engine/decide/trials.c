@@ -251,7 +251,8 @@ enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call c
 {
     const struct co_adapt *table = team->trials.table;
     // Nobody can wait here for a root to say which way it goes, and its length may be another one.
-    if (table != NULL && team->engine->policy[call] == CO_AUTO && !co_call_has_root(call)) {
+    if (table != NULL && team->engine->policy[call] == CO_AUTO && !co_call_has_root(call) &&
+        !co_team_decide_by_proxies(team->engine, &team->facts, call, call, bytes)) {
         enum co_adapt_way way = co_adapt_way_of(table, co_trials_class(call, bytes));
         if (way != CO_ADAPT_PRIOR) {
             return reason_of(way);

@@ -147,7 +147,8 @@ static int parse_transport(const struct word *value, const struct place *place, 
     if (row->transport == CO_TRANSPORT_COUNT) {
         return refuse(place, "'%.*s' is not a transport: shm, udp, proxy or any", shown(value), value->text);
     }
-    if (row->transport != CO_TRANSPORT_ANY && co_call_is_proxied(row->call) != (row->transport == CO_TRANSPORT_PROXY)) {
+    if (co_call_is_proxied(row->call) ? row->transport != CO_TRANSPORT_ANY && row->transport != CO_TRANSPORT_PROXY
+                                      : row->transport == CO_TRANSPORT_PROXY && !co_call_is_nonblocking(row->call)) {
         return refuse(place, "%s is not carried by %s", co_call_word(row->call),
                       co_transport_kind_text(row->transport));
     }

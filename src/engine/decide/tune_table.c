@@ -22,7 +22,8 @@ const char co_tune_table_head[] =
     "# The first row that fits a call decides; what none fits is taken. CALL: bcast, ibcast, allgather,\n"
     "# iallgather, allgatherv or iallgatherv (of unequal blocks, by their mean), ialltoall, ialltoallv (bytes: 1).\n"
     "# WHERE: node (all ranks on one) or hosts (on several). ranks: of the communicator; ranks_per_node: on that of its nodes\n"
-    "# that has most. transport: shm on one node; between hosts udp; proxy of what proxies carry (ialltoall, ialltoallv).\n"
+    "# that has most. transport: shm on one node; between hosts udp; proxy of what proxies carry (ialltoall,\n"
+    "# ialltoallv; ibcast, iallgather, iallgatherv where there are any and a row says so).\n"
     "# bytes: the message of a broadcast, one rank's block of an allgather, of an ialltoall to each. ranks_per_node and transport may be left out: any. A range may be open: 65536-\n";
 
 struct sink {

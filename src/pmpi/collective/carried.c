@@ -69,23 +69,39 @@ static enum co_reason open_own_team(struct co_nonblocking *operation, enum co_re
     return reason;
 }
 
-static void close_team(const struct co_nonblocking *operation)
+int co_carried_refuse_exchange(const void *operation, struct co_proxied_team *team)
 {
-    co_proxied_team_close(operation->proxied_team);
+    (void)operation;
+    return co_proxied_refuse(team);
 }
 
-static void refuse(struct co_proxied_team *team)
+int co_carried_refuse_gather(const void *operation, struct co_proxied_team *team)
 {
-    if (co_proxied_refuse(team) != 0) {
+    (void)operation;
+    return co_proxied_refuse_allgather(team);
+}
+
+static void refuse(const struct co_nonblocking *operation, struct co_proxied_team *team)
+{
+    if (operation->kind->refuse(operation, team) != 0) {
         co_proxied_break(co_proxies_world()); // or the others would wait for this one
     }
     look_for_room();
 }
 
+// Who has not noticed what the last start ended with here may start it again, and must not wait for this member.
+static void close_team(const struct co_nonblocking *operation)
+{
+    if (operation->has_failed) {
+        refuse(operation, operation->proxied_team);
+    }
+    co_proxied_team_close(operation->proxied_team);
+}
+
 static void give_up(const struct co_nonblocking *operation, int error)
 {
     (void)error;
-    refuse(operation->proxied_team);
+    refuse(operation, operation->proxied_team);
 }
 
 static void forget(const struct co_nonblocking *operation)
@@ -119,7 +135,8 @@ int co_carried_settle(void *operation)
     nonblocking->proxied = NULL;
     co_sub_relaxed(&co_proxies.under_way, 1); // relaxed: likewise
     tell(&result, nonblocking->kind->request.call);
-    int error = nonblocking->kind->unpack(operation, result.error);
+    int error = nonblocking->kind->unpack(operation, result.error, result.bytes);
+    nonblocking->has_failed = error != 0;
     co_call_end(&nonblocking->ticket, CO_TAKE, error == 0 ? nonblocking->bytes : 0,
                 error == 0 ? MPI_SUCCESS : MPI_ERR_OTHER);
     return error;
@@ -197,7 +214,7 @@ int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_R
         if (request != NULL) {
             co_request_handles_give(request);
         }
-        refuse(team);
+        refuse(operation, team);
         return fail(operation, comm, error);
     }
     co_request_start(request, &kind->request, started, operation->communicator);

@@ -32,8 +32,21 @@ void co_carried_describe(const void *operation, char *text, size_t room);
 // A call that is taken, as co_nonblocking_take.
 int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);
 
+// One that either may carry, as its kind says.
+static inline int co_nonblocking_or_carried_take(const struct co_nonblocking *operation, MPI_Comm comm,
+                                                 MPI_Request *handle)
+{
+    return __builtin_expect(operation->kind->carrier == &co_carried_by_proxies, 0)
+               ? co_carried_take(operation, comm, handle)
+               : co_nonblocking_take(operation, comm, handle);
+}
+
 // For `submit`: begins it by `begin`. 0 or -errno.
 int co_carried_begin(struct co_nonblocking *operation,
                      int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation));
+
+// For `refuse` of an all-to-all, and of an allgather.
+int co_carried_refuse_exchange(const void *operation, struct co_proxied_team *team);
+int co_carried_refuse_gather(const void *operation, struct co_proxied_team *team);
 
 #endif

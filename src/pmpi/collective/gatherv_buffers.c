@@ -39,20 +39,28 @@ static bool add_up(struct co_gatherv_call *call)
     return true;
 }
 
-// Without trials, whose classes are of equal blocks.
-static enum co_reason decide(const struct co_gatherv_call *call, enum co_call which)
+static enum co_call as_equal(enum co_call which)
 {
-    const struct co_team_facts *facts = &call->communicator->seed.facts;
-    bool returns_at_once = co_call_is_nonblocking(which);
-    if (call->is_equal) {
-        enum co_call equal = returns_at_once ? CO_CALL_IALLGATHER : CO_CALL_ALLGATHER;
-        return co_team_decide_as(co_process.engine, facts, which, equal, call->block_bytes);
-    }
-    if (call->largest_bytes == call->total_bytes) {
-        enum co_call of_one = returns_at_once ? CO_CALL_IBCAST : CO_CALL_BCAST;
-        return co_team_decide_as(co_process.engine, facts, which, of_one, call->total_bytes);
-    }
-    return co_team_decide_as(co_process.engine, facts, which, which, call->block_bytes);
+    return which == CO_CALL_ALLGATHERV    ? CO_CALL_ALLGATHER
+           : which == CO_CALL_IALLGATHERV ? CO_CALL_IALLGATHER
+                                          : CO_CALL_ALLGATHER_INIT;
+}
+
+static enum co_call as_of_one(enum co_call which)
+{
+    return which == CO_CALL_ALLGATHERV    ? CO_CALL_BCAST
+           : which == CO_CALL_IALLGATHERV ? CO_CALL_IBCAST
+                                          : CO_CALL_BCAST_INIT;
+}
+
+// Without trials, whose classes are of equal blocks.
+static enum co_reason decide(struct co_gatherv_call *call, enum co_call which)
+{
+    bool is_of_one = !call->is_equal && call->largest_bytes == call->total_bytes;
+    enum co_call other = call->is_equal ? as_equal(which) : is_of_one ? as_of_one(which) : which;
+    size_t bytes = is_of_one ? call->total_bytes : call->block_bytes;
+    call->is_by_proxies = co_route_by_proxies(call->communicator, which, other, bytes);
+    return co_team_decide_as(co_process.engine, &call->communicator->seed.facts, which, other, bytes);
 }
 
 enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enum co_call which)
@@ -62,6 +70,7 @@ enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enu
         return reason;
     }
     bool is_in_place = call->send == MPI_IN_PLACE;
+    call->is_by_proxies = co_route_by_proxies(call->communicator, which, which, 0); // whatever the arguments are
     if (call->receive == MPI_IN_PLACE || (call->counts == NULL && call->large_counts == NULL) ||
         (call->places == NULL && call->large_places == NULL) ||
         !co_route_arguments(0, call->receive_type, false, &call->receive_facts) || !add_up(call) ||

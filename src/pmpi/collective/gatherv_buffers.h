@@ -24,6 +24,7 @@ struct co_gatherv_call {
     size_t largest_bytes;
     size_t block_bytes; // the mean, rounded up
     bool is_equal;      // all blocks are of this length: an allgather
+    bool is_by_proxies; // where it is taken
 };
 
 struct co_gatherv_buffers {
@@ -42,7 +43,7 @@ static inline ptrdiff_t co_gatherv_place(const struct co_gatherv_call *call, int
     return call->places != NULL ? call->places[rank] : (ptrdiff_t)call->large_places[rank];
 }
 
-// CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
+// CO_TAKE, or why the call goes to native. Fills the communicator, facts, bytes and who carries it.
 enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enum co_call which);
 
 // Packs what must be packed. 0 or -errno (nothing is held then).

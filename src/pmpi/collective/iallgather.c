@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Iallgather and MPIX_Allgather_init. The receive type is held when it is needed at the end. Hot.
+// MPI_Iallgather and MPIX_Allgather_init, by the engine or by proxies. The receive type is held when it is needed at
+// the end. Hot.
+#include "pmpi/collective/carried.h"
 #include "pmpi/collective/gather_buffers.h"
-#include "pmpi/collective/nonblocking.h"
 #include "pmpi/collective/persistent_collectives.h"
+
+#include "offload/proxied/proxied.h"
 
 struct gather {
     struct co_nonblocking common;
@@ -43,16 +46,40 @@ static int submit(void *operation)
                               gather->call.block_bytes);
 }
 
-static int start(void *operation)
+static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+{
+    const struct gather *gather = (const struct gather *)operation;
+    return co_proxied_allgather(out, operation->proxied_team, gather->buffers.mine, gather->buffers.all,
+                                gather->call.block_bytes);
+}
+
+static int submit_carried(void *operation)
+{
+    return co_carried_begin(operation, begin);
+}
+
+static int prepare(void *operation)
 {
     struct gather *gather = operation;
     int error = open(operation);
-    error = error == 0 && gather->buffers.packed_all != NULL ? keep_receive_type(gather) : error;
+    return error == 0 && gather->buffers.packed_all != NULL ? keep_receive_type(gather) : error;
+}
+
+static int start(void *operation)
+{
+    int error = prepare(operation);
     return error == 0 ? submit(operation) : error;
 }
 
-static int unpack(void *operation, int error)
+static int start_carried(void *operation)
 {
+    int error = prepare(operation);
+    return error == 0 ? submit_carried(operation) : error;
+}
+
+static int unpack(void *operation, int error, size_t given)
+{
+    (void)given;
     struct gather *gather = operation;
     return error != 0 ? error : co_gather_buffers_unpack(&gather->buffers, &gather->call);
 }
@@ -75,6 +102,19 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .unpack = unpack,
                                                 .close = close};
 
+static const struct co_nonblocking_kind carried = {.request = CO_CARRIED_REQUEST("MPI_Iallgather"),
+                                                   .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Allgather_init"),
+                                                   .carrier = &co_carried_by_proxies,
+                                                   .operation_bytes = sizeof(struct gather),
+                                                   .start = start_carried,
+                                                   .open = open,
+                                                   .fill = fill,
+                                                   .keep = keep,
+                                                   .submit = submit_carried,
+                                                   .unpack = unpack,
+                                                   .refuse = co_carried_refuse_gather,
+                                                   .close = close};
+
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
                                MPI_Datatype send_type, void *receive, ptrdiff_t receive_count,
                                MPI_Datatype receive_type)
@@ -93,6 +133,9 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gather_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
+    if (co_route_by_proxies(gather->call.communicator, which, which, gather->call.block_bytes)) {
+        gather->common.kind = &carried;
+    }
     return reason;
 }
 
@@ -106,7 +149,7 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
-        return co_nonblocking_take(&gather.common, comm, handle);
+        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
@@ -148,7 +191,7 @@ int PMPI_Iallgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
-        return co_nonblocking_take(&gather.common, comm, handle);
+        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);

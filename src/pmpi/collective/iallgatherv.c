@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Iallgatherv and MPIX_Allgatherv_init. The receive type is held when it is needed at the end, as are counts and
-// places. Hot.
+// MPI_Iallgatherv and MPIX_Allgatherv_init, by the engine or by proxies. The receive type is held when it is needed at
+// the end, as are counts and places. Hot.
+#include "pmpi/collective/carried.h"
 #include "pmpi/collective/gatherv_buffers.h"
-#include "pmpi/collective/nonblocking.h"
 #include "pmpi/collective/persistent_collectives.h"
+
+#include "offload/proxied/proxied.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,17 +89,64 @@ static int hold_receive_type(struct gather *gather)
     return gather->buffers.packed != NULL ? co_nonblocking_hold_type(&gather->common, &gather->call.receive_type) : 0;
 }
 
+// Blocks as proxies want them; the own one is at its place.
+static int begin_blocks(struct co_proxied_call **out, const struct gather *gather)
+{
+    int ranks = gather->call.communicator->seed.facts.ranks, self = gather->call.communicator->seed.rank;
+    struct co_proxied_block *blocks = calloc((size_t)ranks, sizeof *blocks);
+    if (blocks == NULL) {
+        return -ENOMEM;
+    }
+    char *from = gather->buffers.packed != NULL ? gather->buffers.packed : gather->call.receive;
+    for (int rank = 0; rank < ranks; rank++) {
+        const struct co_block *block = &gather->buffers.blocks[rank];
+        blocks[rank] =
+            (struct co_proxied_block){.receive_at = (char *)block->buffer - from, .receive_bytes = block->bytes};
+    }
+    blocks[self].send_at = blocks[self].receive_at;
+    blocks[self].send_bytes = blocks[self].receive_bytes;
+    int error = co_proxied_allgatherv(out, gather->common.proxied_team, from, blocks);
+    free(blocks);
+    return error;
+}
+
+static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+{
+    const struct gather *gather = (const struct gather *)operation;
+    const struct co_gather_buffers *row = &gather->row_buffers;
+    return gather->is_row
+               ? co_proxied_allgather(out, operation->proxied_team, row->mine, row->all, gather->row.block_bytes)
+               : begin_blocks(out, gather);
+}
+
+static int submit_carried(void *operation)
+{
+    return co_carried_begin(operation, begin);
+}
+
 // The buffers of one operation have arrays of their own where they need any at its end.
-static int start(void *operation)
+static int prepare(void *operation)
 {
     int error = open(operation);
-    error = error == 0 ? hold_receive_type(operation) : error;
+    return error == 0 ? hold_receive_type(operation) : error;
+}
+
+static int start(void *operation)
+{
+    int error = prepare(operation);
     return error == 0 ? submit(operation) : error;
 }
 
-static int unpack(void *operation, int error)
+static int start_carried(void *operation)
+{
+    int error = prepare(operation);
+    return error == 0 ? submit_carried(operation) : error;
+}
+
+static int unpack(void *operation, int error, size_t given)
 {
     struct gather *gather = operation;
+    (void)given;
     if (error != 0) {
         return error;
     }
@@ -124,6 +173,19 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .unpack = unpack,
                                                 .close = close};
 
+static const struct co_nonblocking_kind carried = {.request = CO_CARRIED_REQUEST("MPI_Iallgatherv"),
+                                                   .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
+                                                   .carrier = &co_carried_by_proxies,
+                                                   .operation_bytes = sizeof(struct gather),
+                                                   .start = start_carried,
+                                                   .open = open,
+                                                   .fill = fill,
+                                                   .keep = keep,
+                                                   .submit = submit_carried,
+                                                   .unpack = unpack,
+                                                   .refuse = co_carried_refuse_gather,
+                                                   .close = close};
+
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
                                MPI_Datatype send_type, void *receive, const int counts[], const int places[],
                                MPI_Datatype receive_type)
@@ -143,6 +205,9 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gatherv_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
+    if (gather->call.is_by_proxies) {
+        gather->common.kind = &carried;
+    }
     return reason;
 }
 
@@ -156,7 +221,7 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, counts, places, receive_type);
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
-        return co_nonblocking_take(&gather.common, comm, handle);
+        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     if (ticket.began_ns != 0) {
@@ -206,7 +271,7 @@ int PMPI_Iallgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send
     gather.call.large_places = places;
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
-        return co_nonblocking_take(&gather.common, comm, handle);
+        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     if (ticket.began_ns != 0) {

@@ -174,8 +174,9 @@ static int start(void *operation)
     return error == 0 ? submit(operation) : error;
 }
 
-static int unpack(void *operation, int error)
+static int unpack(void *operation, int error, size_t given)
 {
+    (void)given;
     struct exchange *exchange = operation;
     return error != 0 ? error : buffers_unpack(&exchange->buffers, &exchange->call);
 }
@@ -196,6 +197,7 @@ static const struct co_nonblocking_kind kind = {.request = CO_CARRIED_REQUEST("M
                                                 .keep = keep,
                                                 .submit = submit,
                                                 .unpack = unpack,
+                                                .refuse = co_carried_refuse_exchange,
                                                 .close = close};
 
 static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, int send_count,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Ibcast and MPIX_Bcast_init. The type is held when a packed copy is unpacked at the end. Hot.
+// MPI_Ibcast and MPIX_Bcast_init, by the engine or by proxies. The type is held when a packed copy is unpacked at the
+// end. Hot.
 #include "pmpi/collective/bcast_buffers.h"
-#include "pmpi/collective/nonblocking.h"
+#include "pmpi/collective/carried.h"
 #include "pmpi/collective/persistent_collectives.h"
+
+#include "offload/proxied/proxied.h"
 
 struct broadcast {
     struct co_nonblocking common;
@@ -36,18 +39,46 @@ static int submit(void *operation)
                           broadcast->buffers.data, broadcast->call.bytes);
 }
 
-static int start(void *operation)
+static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+{
+    const struct broadcast *broadcast = (const struct broadcast *)operation;
+    return co_proxied_bcast(out, operation->proxied_team, broadcast->call.root, broadcast->buffers.data,
+                            broadcast->call.bytes);
+}
+
+static int submit_carried(void *operation)
+{
+    return co_carried_begin(operation, begin);
+}
+
+static int refuse(const void *operation, struct co_proxied_team *team)
+{
+    return co_proxied_refuse_bcast(team, ((const struct broadcast *)operation)->call.root);
+}
+
+static int prepare(void *operation)
 {
     const struct broadcast *broadcast = operation;
     int error = open(operation);
-    error = error == 0 && broadcast->buffers.packed != NULL ? keep(operation) : error;
+    return error == 0 && broadcast->buffers.packed != NULL ? keep(operation) : error;
+}
+
+static int start(void *operation)
+{
+    int error = prepare(operation);
     return error == 0 ? submit(operation) : error;
 }
 
-static int unpack(void *operation, int error)
+static int start_carried(void *operation)
+{
+    int error = prepare(operation);
+    return error == 0 ? submit_carried(operation) : error;
+}
+
+static int unpack(void *operation, int error, size_t given)
 {
     struct broadcast *broadcast = operation;
-    return co_bcast_buffers_unpack(&broadcast->buffers, &broadcast->call, error, co_task_bytes(broadcast->common.task));
+    return co_bcast_buffers_unpack(&broadcast->buffers, &broadcast->call, error, given);
 }
 
 static void close(void *operation)
@@ -68,6 +99,19 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .unpack = unpack,
                                                 .close = close};
 
+static const struct co_nonblocking_kind carried = {.request = CO_CARRIED_REQUEST("MPI_Ibcast"),
+                                                   .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Bcast_init"),
+                                                   .carrier = &co_carried_by_proxies,
+                                                   .operation_bytes = sizeof(struct broadcast),
+                                                   .start = start_carried,
+                                                   .open = open,
+                                                   .fill = fill,
+                                                   .keep = keep,
+                                                   .submit = submit_carried,
+                                                   .unpack = unpack,
+                                                   .refuse = refuse,
+                                                   .close = close};
+
 static struct broadcast broadcast_of(struct co_call_ticket ticket, void *buffer, ptrdiff_t count, MPI_Datatype type,
                                      int root)
 {
@@ -80,6 +124,9 @@ static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm, enum co_
     enum co_reason reason = co_bcast_route(&broadcast->call, comm, which);
     broadcast->common.communicator = broadcast->call.communicator;
     broadcast->common.bytes = broadcast->call.bytes;
+    if (co_route_by_proxies(broadcast->call.communicator, which, which, broadcast->call.bytes)) {
+        broadcast->common.kind = &carried;
+    }
     return reason;
 }
 
@@ -92,7 +139,7 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm c
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
     enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
-        return co_nonblocking_take(&broadcast.common, comm, handle);
+        return co_nonblocking_or_carried_take(&broadcast.common, comm, handle);
     }
     int code = co_next.Ibcast(buffer, count, type, root, comm, handle);
     // Between groups, as in MPI_Bcast.
@@ -132,7 +179,7 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MP
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
     enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
-        return co_nonblocking_take(&broadcast.common, comm, handle);
+        return co_nonblocking_or_carried_take(&broadcast.common, comm, handle);
     }
     int code = co_next.Ibcast_c(buffer, count, type, root, comm, handle);
     // Between groups, as in MPI_Bcast.

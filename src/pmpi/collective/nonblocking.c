@@ -43,7 +43,8 @@ bool co_nonblocking_is_done(const void *operation)
 int co_nonblocking_settle(void *operation)
 {
     const struct co_nonblocking *nonblocking = operation;
-    int error = nonblocking->kind->unpack(operation, co_task_result(nonblocking->task));
+    int error =
+        nonblocking->kind->unpack(operation, co_task_result(nonblocking->task), co_task_bytes(nonblocking->task));
     co_call_end(&nonblocking->ticket, CO_TAKE, error == 0 ? nonblocking->bytes : 0,
                 error == 0 ? MPI_SUCCESS : MPI_ERR_OTHER);
     return error;

@@ -35,8 +35,11 @@ struct co_nonblocking_kind {
     // What all starts to come need, and the program may free, is replaced by copies.
     int (*keep)(void *operation);
     int (*submit)(void *operation); // the task, to the operation's team
-    // After the task, which ended with `error`: brings the result to the program's buffers. Calls native.
-    int (*unpack)(void *operation, int error);
+    // After the task, which ended with `error` and `given` bytes (of a broadcast: what its root has given): brings the
+    // result to the program's buffers. Calls native.
+    int (*unpack)(void *operation, int error, size_t given);
+    // Of what proxies carry: it was taken, and cannot begin here. 0 or -errno.
+    int (*refuse)(const void *operation, struct co_proxied_team *team);
     void (*close)(void *operation); // the buffers; nothing where they are not open
 };
 
@@ -50,7 +53,8 @@ struct co_nonblocking {
         struct co_proxied_team *proxied_team;
     };
     struct co_call_ticket ticket;
-    size_t bytes; // for the report
+    bool has_failed; // of a persistent one that proxies carry: its last start
+    size_t bytes;    // for the report
     union {
         struct co_task *task;
         struct co_proxied_call *proxied; // NULL: none is under way

@@ -68,6 +68,14 @@ static inline enum co_reason co_route_choose_at_once(const struct co_communicato
                : co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
 }
 
+// Whether it is proxies that carry it where it is taken, by the rows of `other`. NULL: whatever it is, native has it.
+static inline bool co_route_by_proxies(const struct co_communicator *communicator, enum co_call call,
+                                       enum co_call other, size_t bytes)
+{
+    return communicator != NULL && __builtin_expect(communicator->seed.facts.has_proxies, 0) &&
+           co_team_decide_by_proxies(co_process.engine, &communicator->seed.facts, call, other, bytes);
+}
+
 // An error handler may have freed the communicator.
 static inline void co_route_trial_end(struct co_communicator *communicator, uint64_t trial_ns, int code)
 {

@@ -182,6 +182,37 @@ static void proxies_carry_what_they_carry(void **state)
     assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 100, CO_AUTO), CO_NO_MULTICAST);
 }
 
+// By its setting, or by a row that says so; then nothing that the engine lacks stands in the way.
+static void proxies_carry_what_they_are_asked_to(void **state)
+{
+    (void)state;
+    use("ibcast hosts ranks 2- transport proxy bytes 100-199 take\n"
+        "ibcast hosts ranks 2- transport proxy bytes 200-299 decline\n"
+        "ibcast hosts ranks 2- transport udp bytes 150- decline\n");
+    struct co_team_facts facts = hosts;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, 100, CO_BY_PROXIES), CO_NO_PROXY);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHERV_INIT, 0, CO_BY_PROXIES), CO_NO_PROXY);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, 149, CO_AUTO), CO_TAKE); // the rows of proxies are none
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, 150, CO_AUTO), CO_TOO_LARGE);
+    assert_false(co_decide_by_proxies(&table, &facts, CO_CALL_IBCAST, 100, CO_AUTO));
+    facts.has_proxies = true;
+    facts.has_multicast = facts.has_shm = false;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, 99, CO_AUTO), CO_NO_MULTICAST);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, 199, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, 200, CO_AUTO), CO_STOCK_FASTER);
+    assert_true(co_decide_by_proxies(&table, &facts, CO_CALL_IBCAST, 199, CO_AUTO));
+    assert_false(co_decide_by_proxies(&table, &facts, CO_CALL_IBCAST, 99, CO_AUTO));
+    assert_false(co_decide_by_proxies(&table, &facts, CO_CALL_IBCAST, 199, CO_YES));
+    assert_true(co_decide_by_proxies(&table, &facts, CO_CALL_IBCAST, 99, CO_BY_PROXIES));
+    assert_true(co_decide_by_proxies(&table, &facts, CO_CALL_IALLTOALL, 99, CO_YES));
+    // Of persistent ones only settings say it.
+    assert_false(co_decide_by_proxies(&table, &facts, CO_CALL_BCAST_INIT, 199, CO_AUTO));
+    assert_true(co_decide_by_proxies(&table, &facts, CO_CALL_BCAST_INIT, 0, CO_BY_PROXIES));
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST_INIT, 8, CO_BY_PROXIES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLGATHER, PTRDIFF_MAX / 2, CO_BY_PROXIES), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLGATHER, 0, CO_BY_PROXIES), CO_ZERO_BYTES);
+}
+
 // What is not measured is not taken: proxies have to be wanted, and then it is large blocks between hosts.
 static void the_built_in_rows_of_proxies(void **state)
 {
@@ -322,6 +353,7 @@ int main(void)
         cmocka_unit_test(first_fitting_row_decides),
         cmocka_unit_test(a_persistent_one_goes_by_the_rows_of_its_starts),
         cmocka_unit_test(proxies_carry_what_they_carry),
+        cmocka_unit_test(proxies_carry_what_they_are_asked_to),
         cmocka_unit_test(the_built_in_rows_of_proxies),
         cmocka_unit_test(ranks_bound_a_row),
         cmocka_unit_test(ranks_per_node_bound_a_row),

@@ -57,6 +57,13 @@ enum co_reason co_team_decide(const struct co_engine *engine, const struct co_te
     return CO_TAKE;
 }
 
+bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                               enum co_call other, size_t bytes)
+{
+    (void)engine, (void)facts, (void)call, (void)other, (void)bytes;
+    return true;
+}
+
 enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes)
 {
     (void)team;

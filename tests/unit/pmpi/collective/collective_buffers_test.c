@@ -64,10 +64,13 @@ enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co
                                  enum co_call other, size_t bytes)
 {
     (void)engine, (void)facts;
-    asked = call;
-    asked_as = other;
-    asked_bytes = bytes;
-    return CO_TAKE;
+    return asked = call, asked_as = other, asked_bytes = bytes, CO_TAKE;
+}
+
+bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                               enum co_call other, size_t bytes)
+{
+    return (void)engine, (void)facts, (void)call, (void)other, bytes > 0;
 }
 
 enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
@@ -78,14 +81,12 @@ enum co_reason co_team_decide(const struct co_engine *engine, const struct co_te
 
 enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns)
 {
-    (void)team, (void)call, (void)root, (void)bytes, (void)trial_ns;
-    return CO_TAKE;
+    return (void)team, (void)call, (void)root, (void)bytes, (void)trial_ns, CO_TAKE;
 }
 
 enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes)
 {
-    (void)team, (void)call, (void)bytes;
-    return CO_TAKE;
+    return (void)team, (void)call, (void)bytes, CO_TAKE;
 }
 
 bool co_packing_is_on_device(const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
