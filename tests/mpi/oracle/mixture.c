@@ -9,15 +9,18 @@
 
 #ifdef OPEN_MPI
 #include <mpi-ext.h> // MPIX_..._init
-#else
-#define MPIX_Bcast_init MPI_Bcast_init
-#define MPIX_Allgather_init MPI_Allgather_init
-#define MPIX_Allgatherv_init MPI_Allgatherv_init
 #endif
 #include <stdlib.h>
 #include <string.h>
 
 bool co_mixture_exchanges;
+
+// Of collectives MPICH says what the request said of something before.
+#ifdef OPEN_MPI
+static const bool has_definite_statuses = true;
+#else
+static const bool has_definite_statuses = false;
+#endif
 
 // The order of starting, the same on all ranks; where each one stands in the array differs.
 static const enum co_mixture_kind sequence[CO_MIXTURE_SLOTS] = {
@@ -32,11 +35,19 @@ static const enum co_mixture_kind sequence[CO_MIXTURE_SLOTS] = {
     CO_MIXTURE_PERSISTENT_SEND,
     CO_MIXTURE_UNEQUAL_GATHER,
     CO_MIXTURE_RECEIVE,
+#ifdef OPEN_MPI
     CO_MIXTURE_PERSISTENT_GATHER,
+#else // MPICH's own do not end
+    CO_MIXTURE_UNEQUAL_GATHER,
+#endif
     CO_MIXTURE_SEND,
     CO_MIXTURE_GATHER,
     CO_MIXTURE_BROADCAST,
+#ifdef OPEN_MPI
     CO_MIXTURE_INACTIVE_BROADCAST,
+#else
+    CO_MIXTURE_NULL,
+#endif
 };
 
 // The receive at step 1 matches the send at step 3, and so on.
@@ -167,38 +178,53 @@ static void lay_out(struct co_mixture_slot *slot)
     }
 }
 
-static void start_gather(struct co_mixture_slot *slot, MPI_Request *request)
+static void start_unequal(struct co_mixture_slot *slot, MPI_Request *request)
+{
+    lay_out(slot);
+    MPI_Iallgatherv(slot->send, slot->counts[co_test_rank()], MPI_BYTE, slot->receive, slot->counts, slot->places,
+                    MPI_BYTE, MPI_COMM_WORLD, request);
+}
+
+#ifdef OPEN_MPI
+static void start_persistent(struct co_mixture_slot *slot, MPI_Request *request)
 {
     int count = (int)slot->bytes, is_equal = slot->operation / 1000 % 2 == 0;
-    if (slot->kind == CO_MIXTURE_GATHER) {
-        MPI_Iallgather(slot->send, count, MPI_BYTE, slot->receive, count, MPI_BYTE, MPI_COMM_WORLD, request);
-    } else if (slot->kind == CO_MIXTURE_UNEQUAL_GATHER) {
-        lay_out(slot);
-        MPI_Iallgatherv(slot->send, slot->counts[co_test_rank()], MPI_BYTE, slot->receive, slot->counts, slot->places,
-                        MPI_BYTE, MPI_COMM_WORLD, request);
-    } else if (is_equal) {
+    if (is_equal) {
         MPIX_Allgather_init(slot->send, count, MPI_BYTE, slot->receive, count, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
                             request);
-        MPI_Start(request);
     } else {
         lay_out(slot);
         MPIX_Allgatherv_init(slot->send, slot->counts[co_test_rank()], MPI_BYTE, slot->receive, slot->counts,
                              slot->places, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, request);
-        MPI_Start(request);
     }
+    MPI_Start(request);
 }
+#endif
 
-static void start_broadcast(struct co_mixture_slot *slot, MPI_Request *request)
+static void start_collective(struct co_mixture_slot *slot, MPI_Request *request)
 {
     int count = (int)slot->bytes, root = root_of(slot);
-    if (slot->kind == CO_MIXTURE_INACTIVE_BROADCAST) {
+    switch (slot->kind) {
+    case CO_MIXTURE_GATHER:
+        MPI_Iallgather(slot->send, count, MPI_BYTE, slot->receive, count, MPI_BYTE, MPI_COMM_WORLD, request);
+        break;
+    case CO_MIXTURE_UNEQUAL_GATHER:
+        start_unequal(slot, request);
+        break;
+#ifdef OPEN_MPI
+    case CO_MIXTURE_PERSISTENT_GATHER:
+        start_persistent(slot, request);
+        break;
+    case CO_MIXTURE_INACTIVE_BROADCAST:
         MPIX_Bcast_init(slot->receive, count, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL, request);
-        return;
+        break;
+#endif
+    default:
+        if (co_test_rank() == root) {
+            memcpy(slot->receive, slot->send, slot->bytes);
+        }
+        MPI_Ibcast(slot->receive, count, MPI_BYTE, root, MPI_COMM_WORLD, request);
     }
-    if (co_test_rank() == root) {
-        memcpy(slot->receive, slot->send, slot->bytes);
-    }
-    MPI_Ibcast(slot->receive, count, MPI_BYTE, root, MPI_COMM_WORLD, request);
 }
 
 static void start_slot(struct co_mixture *mixture, int index, int step)
@@ -219,10 +245,8 @@ static void start_slot(struct co_mixture *mixture, int index, int step)
     *request = MPI_REQUEST_NULL;
     if (slot->kind == CO_MIXTURE_GATHER && co_mixture_exchanges) {
         start_exchange(slot, request);
-    } else if (gathers(slot->kind)) {
-        start_gather(slot, request);
     } else if (is_collective(slot->kind)) {
-        start_broadcast(slot, request);
+        start_collective(slot, request);
     } else if (slot->kind == CO_MIXTURE_BARRIER) {
         MPI_Ibarrier(MPI_COMM_WORLD, request);
     } else if (slot->kind != CO_MIXTURE_NULL) {
@@ -345,7 +369,7 @@ void co_mixture_finish(struct co_mixture *mixture, const char *call)
             check_data(slot);
         }
         bool is_left_open = (slot->kind == CO_MIXTURE_GATHER && co_mixture_exchanges) || slot->bytes == 0;
-        if (!is_left_open) {
+        if (has_definite_statuses && !is_left_open) {
             co_test_absorb(slot->told, sizeof slot->told);
         }
         if (is_persistent(slot->kind)) {
