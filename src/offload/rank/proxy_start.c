@@ -83,9 +83,7 @@ static int second_run(void *argument)
     char name[] = "castoff", subcommand[] = "proxy", option[] = "--job";
     char *arguments[] = {name, subcommand, option, NULL}, *environment[] = {NULL};
 
-    // Not a session of its own: Linux shares processors out by session (autogroups), and a proxy alone in one, on a
-    // busy machine, was seen ready to run for seconds without getting any.
-    setpgid(0, 0);
+    setsid();
     launch->error = chdir("/") != 0 ? -errno : descriptors_reset(launch->connection);
     if (launch->error == 0) {
         signals_reset();

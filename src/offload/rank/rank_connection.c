@@ -230,13 +230,13 @@ static void proxy_continue(const struct co_rank_connection *connection)
 
 void co_rank_connection_close(struct co_rank_connection *connection)
 {
-    proxy_continue(connection); // not behind the last word: a leak sanitizer in a proxy that ends hangs by SIGCONT
     for (int i = 0; i < BYE_TRIES && !connection->is_broken && co_rank_connection_look(connection); i++) {
         if (co_rank_client_bye(connection->client) == 0) {
             break;
         }
         (void)co_poll(NULL, 0, CROWD_NS);
     }
+    proxy_continue(connection);
     connection_release(connection);
 }
 
