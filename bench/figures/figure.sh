@@ -75,7 +75,7 @@ pick() { # csv call bytes castoff|default|best column
 }
 
 calc() { # an awk expression
-    awk "BEGIN { printf \"${2:-%.2f}\", $1 }"
+    awk "BEGIN { printf \"${2:-%.2f}\", ($1) }"
 }
 
 holds() { # a condition in awk

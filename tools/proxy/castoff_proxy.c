@@ -150,6 +150,7 @@ static int job_serve(void)
         return TOOL_USAGE;
     }
     signal(SIGPIPE, SIG_IGN); // standard error may have nobody who reads it any more
+    signal(SIGTTOU, SIG_IGN); // and be a terminal that stops whoever writes to it from behind
     signal(SIGXFSZ, SIG_IGN); // a limit of its starter's, that another rank with copies does not have
     co_settings_load();       // all of them are the defaults: it has no environment
     co_log_open(-1);
@@ -169,7 +170,9 @@ static int job_serve(void)
         }
         co_proxy_process_close(process);
     }
-    return error == 0 ? TOOL_OK : TOOL_FAILED;
+    // Nothing is left to be done at the end of a program. What sanitizers do then, stop it and look for leaks, a rank's
+    // SIGCONT makes wait for ever.
+    _exit(error == 0 ? TOOL_OK : TOOL_FAILED);
 }
 
 static bool status_print(const char *name)

@@ -2,7 +2,7 @@
 //
 // How the first rank of a node starts its proxy, so that the program sees nothing of it: no child to wait for and no
 // SIGCHLD (two clones, of which the first has no exit signal and only makes the second), no descriptor but the ones
-// returned here. The proxy has a session of its own, no environment, so that nothing is preloaded into it, no
+// returned here. The proxy has a process group of its own, no environment, so that nothing is preloaded into it, no
 // descriptor but its end of the connection and standard error, default signals, and `/` as its folder. A program that
 // made itself the reaper of its descendants' orphans (PR_SET_CHILD_SUBREAPER) is the one that sees it end. Any thread;
 // once.

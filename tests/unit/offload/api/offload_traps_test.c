@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a proxy must not take from the program that it is started by, or leave to it: children and SIGCHLD, cores,
-// LD_PRELOAD, descriptors, its session; jobs beside each other; kernels that give no descriptor of a process; and
+// LD_PRELOAD, descriptors, its process group; jobs beside each other; kernels that give no descriptor of a process; and
 // worlds that cannot be opened.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -113,9 +113,9 @@ static void nothing_inherited(void)
     MUST(process_read(proxy, "environ", text, sizeof text) == 0);
     MUST(process_read(proxy, "status", text, sizeof text) > 0);
     MUST(strstr(text, "Name:\tcastoff-proxy\n") != NULL);
-    // But for SIGPIPE and SIGXFSZ, which are its own.
-    MUST(strstr(text, "SigIgn:\t0000000001001000") != NULL && strstr(text, "SigBlk:\t0000000000000000") != NULL);
-    MUST(getsid(proxy) == proxy && getsid(0) != proxy);
+    // But for SIGPIPE, SIGTTOU and SIGXFSZ, which are its own.
+    MUST(strstr(text, "SigIgn:\t0000000001201000") != NULL && strstr(text, "SigBlk:\t0000000000000000") != NULL);
+    MUST(getpgid(proxy) == proxy && getsid(proxy) == getsid(0)); // a terminal's signals are not for it
     MUST(descriptors_of(proxy, &(int){0}) < PROGRAMS_OWN);
     MUST(sched_getaffinity(proxy, sizeof proxys, &proxys) == 0);
     ranks_shared->words[0] = CPU_COUNT(&proxys);
