@@ -9,6 +9,6 @@ machine() { # build top
     # shellcheck source=/dev/null
     echo "- System: $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r)"
     echo "- MPI: $(mpirun --version 2>/dev/null | head -n 1)"
-    echo "- $("$1/castoff" --version), commit $(git -C "$2" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+    echo "- $("$1/castoff" --version | head -n 1), commit $(git -C "$2" rev-parse --short HEAD 2>/dev/null || echo unknown)"
     echo "- Date: $(date -u +%Y-%m-%d)"
 }
