@@ -11,7 +11,8 @@
 //                                                     ones; two pairs of buffers in turn, and new ones in each call,
 //                                                     over one pair, each in the same rounds
 //
-// BYTES for each rank. KIND as of castoff bench. One line "what: name value ...". Exits 1 if a byte is wrong.
+// BYTES for each rank. KIND as of castoff bench; --test US behind it: MPI_Test in the computation every US
+// microseconds. One line "what: name value ...". Exits 1 if a byte is wrong.
 #define _GNU_SOURCE
 #include <mpi.h>
 
@@ -31,6 +32,7 @@ struct pair {
 
 static int rank, ranks, rounds;
 static size_t bytes, wrong;
+static double test_us;
 static volatile double sink;
 
 static double clock_us(clockid_t clock)
@@ -91,12 +93,19 @@ static void pair_check(const struct pair *pair, int round)
     }
 }
 
-static void compute(double us)
+static void compute(double us, MPI_Request *request)
 {
-    double until = clock_us(CLOCK_MONOTONIC) + us, x = sink;
-    while (clock_us(CLOCK_MONOTONIC) < until) {
+    double now = clock_us(CLOCK_MONOTONIC), until = now + us, tested = now, x = sink;
+    while (now < until) {
         for (int i = 0; i < 600; i++) {
             x = x * 0.999999 + 0.5;
+        }
+        now = clock_us(CLOCK_MONOTONIC);
+        if (test_us > 0 && now - tested >= test_us) {
+            int flag;
+            MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+            tested = clock_us(CLOCK_MONOTONIC);
+            until += tested - now; // nothing was computed meanwhile
         }
     }
     sink = x;
@@ -116,7 +125,7 @@ static struct times exchange(const struct pair *pair, int round, double compute_
     MPI_Ialltoall(pair->out, (int)bytes, MPI_BYTE, pair->in, (int)bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
     times.start = clock_us(CLOCK_MONOTONIC) - begin;
     if (compute_us > 0 && rank == 0) {
-        compute(compute_us);
+        compute(compute_us, &request);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     times.processor = clock_us(CLOCK_THREAD_CPUTIME_ID) - spent;
@@ -204,7 +213,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int at = argc > 2 && strcmp(argv[1], "--pin") == 0 ? 3 : 1;
+    int at = 1;
+    for (; argc > at + 1 && strncmp(argv[at], "--", 2) == 0; at += 2) {
+        test_us = strcmp(argv[at], "--test") == 0 ? atof(argv[at + 1]) : test_us;
+    }
     const char *what = argc > at + 2 ? argv[at] : "";
     bytes = argc > at + 2 ? strtoull(argv[at + 1], NULL, 0) : 0;
     rounds = argc > at + 2 ? atoi(argv[at + 2]) : 0;
@@ -216,7 +228,7 @@ int main(int argc, char **argv)
     } else if (values != NULL && bytes > 0 && strcmp(what, "warm") == 0) {
         run_warm(values);
     } else {
-        fputs("usage: alltoall [--pin KIND] cost|total|warm BYTES ROUNDS [US]\n", stderr);
+        fputs("usage: alltoall [--pin KIND] [--test US] cost|total|warm BYTES ROUNDS [US]\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     free(values);

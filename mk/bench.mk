@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Benchmark programs: ordinary MPI programs (bench/coll*.c is one, bench/p2p*.c another, every other bench/*.c is one by
-# itself) that know nothing of castoff, and the micro benchmarks of bench/micro, which link everything below src/pmpi.
+# Benchmark programs: ordinary MPI programs (bench/coll*.c is one, bench/p2p*.c and bench/fft3d*.c are others, every other
+# bench/*.c is one by itself) that know nothing of castoff, and the micro benchmarks of bench/micro, which link everything
+# below src/pmpi.
 # `make bench-all` measures every figure and writes docs/measurements.md.
 
 BENCH_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -MMD -MP
@@ -9,8 +10,10 @@ COLL_SRC     := $(wildcard bench/coll*.c)
 COLL_OBJ     := $(COLL_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
 P2P_SRC      := $(wildcard bench/p2p*.c)
 P2P_OBJ      := $(P2P_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
-BENCH_SINGLE := $(filter-out $(COLL_SRC) $(P2P_SRC),$(wildcard bench/*.c))
-BENCH_PROGS  := $(BUILD)/bench/coll $(BUILD)/bench/p2p $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
+FFT3D_SRC    := $(wildcard bench/fft3d*.c)
+FFT3D_OBJ    := $(FFT3D_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
+BENCH_SINGLE := $(filter-out $(COLL_SRC) $(P2P_SRC) $(FFT3D_SRC),$(wildcard bench/*.c))
+BENCH_PROGS  := $(patsubst %,$(BUILD)/bench/%,coll p2p fft3d) $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
 MATCH_SRC    := $(wildcard bench/micro/match_speed*.c)
 MATCH_OBJ    := $(MATCH_SRC:%.c=$(BUILD)/obj/%.o)
 UDP_SRC      := $(wildcard bench/micro/udp_speed*.c)
@@ -36,6 +39,11 @@ $(BUILD)/bench/p2p: $(P2P_OBJ) $(BUILD)/obj/bench/coll_data.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -o $@ $^
+
+$(BUILD)/bench/fft3d: $(FFT3D_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -o $@ $^ -lm
 
 $(BUILD)/bench/alltoall: $(BUILD)/obj/bench/alltoall.o $(BUILD)/obj/bench/coll_place.o
 	@mkdir -p $(@D)
@@ -87,4 +95,4 @@ bench-all: lib tools bench-programs bench-micro
 
 .SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)
 
--include $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d) $(MATCH_OBJ:.o=.d)
+-include $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(FFT3D_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d) $(MATCH_OBJ:.o=.d)

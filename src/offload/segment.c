@@ -136,6 +136,14 @@ uint64_t co_segment_moved(const struct co_segment_rank *rank)
     return co_load_relaxed(&rank->memory->moved); // relaxed: a hint
 }
 
+uint64_t co_segment_news(const struct co_segment_rank *rank)
+{
+    const struct co_segment_memory *memory = rank->memory;
+
+    // acquire X4; relaxed: co_segment_give looks again.
+    return co_load_acquire(&memory->ended) + co_load_relaxed(&memory->taken);
+}
+
 // What a rank may write over at any moment, as it was at one: the compiler, which may see what the caller does with the
 // copy, shall not read the original again in its place.
 static void copy_once(uint8_t *into, const uint8_t *from, size_t bytes)
@@ -189,6 +197,7 @@ bool co_segment_complete(struct co_segment_proxy *proxy, uint32_t ticket,
     memcpy(memory->completions[ticket] + 8, bytes + 8, sizeof bytes - 8);
     // Release X3: with all that was received. As in co_segment_give, with co_segment_rank_sleeps on the other side.
     atomic_store_explicit(state_of(memory, ticket), completion->state, memory_order_seq_cst);
+    co_store_release(&memory->ended, ++proxy->ended); // release X4: with that state
     return atomic_load_explicit(&memory->rank_sleeps, memory_order_seq_cst) != 0;
 }
 

@@ -15,7 +15,7 @@
 #include "base/atomics.h"
 #include "offload/offload_command.h"
 
-#define CO_SEGMENT_MAGIC UINT64_C(0x32796c66706f6163) // "capofly2": of version 2
+#define CO_SEGMENT_MAGIC UINT64_C(0x33796c66706f6163) // "capofly3": of version 3
 #define CO_SEGMENT_COMMANDS 1024                      // a power of 2
 #define CO_SEGMENT_AREA_BYTES (4 * 1024 * 1024)       // the largest group; pages that are not used cost nothing
 #define CO_SEGMENT_DEFINITIONS 64                     // in the area at a time
@@ -30,6 +30,7 @@ struct co_segment_memory {
     _Atomic uint32_t proxy_sleeps;
     _Atomic uint64_t heartbeat; // counts its turns
     _Atomic uint64_t moved;     // and bytes of this rank that have come or gone
+    _Atomic uint64_t ended;     // and calls that are over
     alignas(CO_LINE_PAIR) uint8_t commands[CO_SEGMENT_COMMANDS][CO_OFFLOAD_COMMAND_BYTES];
     uint8_t area[CO_SEGMENT_AREA_BYTES];
     // The first eight bytes of a completion are stored last, by a release.
@@ -53,7 +54,7 @@ struct co_segment_rank {
 // The proxy's side.
 struct co_segment_proxy {
     struct co_segment_memory *memory;
-    uint64_t taken;
+    uint64_t taken, ended;
 };
 
 // Of memory that is zero.
@@ -74,6 +75,9 @@ void co_segment_rank_wakes(struct co_segment_rank *rank);
 
 // So much has moved; for comparing alone.
 uint64_t co_segment_moved(const struct co_segment_rank *rank);
+// Likewise: another number once there is more room, since a command was taken or a call is over; such a call is seen
+// to be over then.
+uint64_t co_segment_news(const struct co_segment_rank *rank);
 
 // -EPROTO: another version.
 int co_segment_proxy_open(struct co_segment_proxy *proxy, struct co_segment_memory *memory);

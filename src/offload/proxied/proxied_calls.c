@@ -18,6 +18,7 @@ static int world_ready(struct co_proxied_world *world)
         return -ECONNRESET;
     }
     co_proxied_calls_move(world);
+    world->has_changed = true; // what follows may give room
     if (co_proxied_plans_tidy(world)) {
         (void)co_proxied_teams_tidy(world);
     }
@@ -47,6 +48,7 @@ void co_proxied_team_close(struct co_proxied_team *team)
     co_proxied_plans_drop(world, team);
     co_proxied_link_leave(&team->listed);
     co_proxied_team_release(team);
+    world->has_changed = true;
     pthread_mutex_unlock(&world->lock);
 }
 
@@ -240,7 +242,7 @@ bool co_proxied_is_crowded(const struct co_proxied_world *world)
 void co_proxied_move(struct co_proxied_world *world)
 {
     if (pthread_mutex_trylock(&world->lock) == 0) { // who has it does so as well
-        co_proxied_calls_move(world);
+        co_proxied_calls_look(world);
         pthread_mutex_unlock(&world->lock);
     }
 }
@@ -265,6 +267,7 @@ void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *resu
     }
     co_proxied_plan_return(call->plan);
     free(call);
+    world->has_changed = true;
     co_proxied_calls_move(world);
     pthread_mutex_unlock(&world->lock);
 }

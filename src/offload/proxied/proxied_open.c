@@ -127,7 +127,7 @@ bool co_proxied_look(struct co_proxied_world *world, uint64_t now_ns)
         // Those that are not over are lost before the client takes their tickets.
         is_there = co_rank_connection_tend(world->connection, now_ns);
         if (is_there) {
-            co_proxied_calls_move(world);
+            co_proxied_calls_look(world);
         } else {
             world_lose(world);
         }

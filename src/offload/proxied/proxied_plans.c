@@ -363,5 +363,6 @@ void co_proxied_plan_free(struct co_proxied_plan *plan)
     if (!plan->is_out) {
         plan_doom(plan);
     }
+    world->has_changed = true;
     pthread_mutex_unlock(&world->lock);
 }

@@ -142,6 +142,17 @@ void co_proxied_calls_move(struct co_proxied_world *world)
     }
 }
 
+void co_proxied_calls_look(struct co_proxied_world *world)
+{
+    uint64_t news = co_segment_news(co_rank_client_segment(world->client)); // before what it tells of is looked at
+
+    if (world->has_changed || news != world->news) {
+        world->has_changed = false;
+        world->news = news;
+        co_proxied_calls_move(world);
+    }
+}
+
 // Begun, behind those of its team that wait: 0, or another error than -EAGAIN.
 int co_proxied_call_enter(struct co_proxied_call *call)
 {

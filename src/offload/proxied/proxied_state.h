@@ -86,6 +86,8 @@ struct co_proxied_world {
     struct co_rank_client *client;
     _Atomic bool is_lost, is_broken, is_crowded; // crowded: calls wait for room
     bool is_leaving;                             // the proxy is told of no end of teams any more
+    bool has_changed;                            // something here since the last look at calls that wait
+    uint64_t news;                               // of the proxy at that look
     int descriptor;
     unsigned sleepers;
     struct co_proxied_link teams, calls, refused, kept; // open ones; begun and not over; refused, likewise; plans
@@ -152,6 +154,8 @@ void co_proxied_call_collect(struct co_proxied_call *call);         // what beca
 // Gives calls that wait for room to the proxy, as far as there is some; refused ones that are over are gone. Cheap
 // where there are none.
 void co_proxied_calls_move(struct co_proxied_world *world);
+// The same where something has changed since: cheap where all wait.
+void co_proxied_calls_look(struct co_proxied_world *world);
 // The proxy has gone: all are over, those that wait for room, too.
 void co_proxied_calls_lose(struct co_proxied_world *world);
 

@@ -116,6 +116,16 @@ static int team_fill(struct co_proxy *proxy, struct co_proxy_team *team, uint32_
     return error == 0 && !is_member ? -EPROTO : error;
 }
 
+// Whether there are marks of what was said of a member.
+static bool was_said_of(const struct co_proxy *proxy, const struct co_proxy_team *team)
+{
+    uint32_t i = 0;
+    while (i < team->count && proxy->ranks[team->members[i]->node.key.from].mark_count == 0) {
+        i++;
+    }
+    return i < team->count;
+}
+
 int co_proxy_team_open(struct co_proxy *proxy, int number, const struct co_offload_command *command,
                        const uint8_t *definition, size_t bytes)
 {
@@ -148,7 +158,7 @@ int co_proxy_team_open(struct co_proxy *proxy, int number, const struct co_offlo
         team_free(proxy, team);
         return error == -EEXIST ? -EPROTO : error;
     }
-    if (command->begun > 0) {
+    if (command->begun > 0 && was_said_of(proxy, team)) { // else both tables are walked for nothing
         co_proxy_ends_pass(proxy, (uint32_t)number, team->id, team->next);
     }
     rank->member_count += count;

@@ -80,9 +80,12 @@ static void what_is_not_said_to_be_taken_stays(void **state)
         assert_int_equal(give(CO_OFFLOAD_COMMAND_CALL, i), 0);
     }
     assert_int_equal(take().group, 0);
+    uint64_t news = co_segment_news(&rank);
     assert_int_equal(give(CO_OFFLOAD_COMMAND_CALL, 0), -EAGAIN);
     assert_int_equal(take().group, 0);
+    assert_true(co_segment_news(&rank) == news);
     co_segment_taken(&proxy);
+    assert_true(co_segment_news(&rank) != news);
     assert_int_equal(give(CO_OFFLOAD_COMMAND_CALL, 0), 0);
     assert_int_equal(take().group, 1);
 }
@@ -186,7 +189,9 @@ static void completions(void **state)
         .state = CO_OFFLOAD_COMPLETION_DONE, .error = -EMSGSIZE, .bytes = 99};
 
     assert_false(co_segment_is_done(&rank, 1023));
+    uint64_t news = co_segment_news(&rank);
     assert_false(co_segment_complete(&proxy, 1023, &completion));
+    assert_true(co_segment_news(&rank) != news);
     assert_true(co_segment_is_done(&rank, 1023));
     assert_false(co_segment_is_done(&rank, 1022));
     struct co_offload_completion got = co_segment_collect(&rank, 1023);

@@ -201,6 +201,38 @@ static void who_agree_to_fail_lose_themselves(void **state)
     assert_true(rig.result[1][0] == 0 && rig.result[2][0] == 0);
 }
 
+struct co_proxy_table;
+struct co_proxy_node;
+static unsigned walks; // of a table
+
+void __real_co_proxy_table_visit(struct co_proxy_table *table,
+                                 void (*visit)(void *context, struct co_proxy_table *table, struct co_proxy_node *node),
+                                 void *context);
+void __wrap_co_proxy_table_visit(struct co_proxy_table *table,
+                                 void (*visit)(void *context, struct co_proxy_table *table, struct co_proxy_node *node),
+                                 void *context);
+
+void __wrap_co_proxy_table_visit(struct co_proxy_table *table,
+                                 void (*visit)(void *context, struct co_proxy_table *table, struct co_proxy_node *node),
+                                 void *context)
+{
+    walks++;
+    __real_co_proxy_table_visit(table, visit, context);
+}
+
+// A program with more communicators than may be open has each opened anew by nearly every call.
+static void a_team_is_opened_anew_without_a_walk(void **state)
+{
+    (void)state;
+    walks = 0;
+    for (uint64_t begun = 0; begun < 3; begun++) {
+        assert_int_equal(team_open(0, TEAM, 2, begun), 0);
+        assert_int_equal(say(0, (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_TEAM_CLOSE, .team = TEAM}, NULL),
+                         0);
+    }
+    assert_int_equal(walks, 0); // nobody has said anything
+}
+
 static int open_three_and_one(void **state)
 {
     proxy_rig_open(*state, 2, (const int[RIG_RANKS]){0, 0, 0, 1});
@@ -214,9 +246,13 @@ static int open_three_and_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_PAIRS(one_call_of_each_team_has_room), ON_PAIRS(what_is_over_gives_room),
-        ON_PAIRS(a_team_goes_on_where_it_was),    ON_EACH(a_team_goes_on_where_it_was),
-        ON_PAIRS(late_words_are_not_kept),        ON_THREE(who_agree_to_fail_lose_themselves),
+        ON_PAIRS(a_team_is_opened_anew_without_a_walk),
+        ON_PAIRS(one_call_of_each_team_has_room),
+        ON_PAIRS(what_is_over_gives_room),
+        ON_PAIRS(a_team_goes_on_where_it_was),
+        ON_EACH(a_team_goes_on_where_it_was),
+        ON_PAIRS(late_words_are_not_kept),
+        ON_THREE(who_agree_to_fail_lose_themselves),
     };
     proxy_rig_ends_max = ENDS_MAX;
     return cmocka_run_group_tests(tests, NULL, NULL);
