@@ -20,6 +20,7 @@ CO_COUNTER(BITMAP_HIGH, "bitmap_high_water_bytes", EXPERT, "bytes", "most memory
 CO_COUNTER(NACKS_SENT, "nacks_sent", USER, "messages", "requests for missing ranges")
 CO_COUNTER(NACKS_ANSWERED, "nacks_answered", EXPERT, "messages", "requests for missing ranges answered")
 CO_COUNTER(RETRANSMITTED, "retransmitted_bytes", USER, "bytes", "payload sent again on request")
+CO_COUNTER(UNHEARD_BYTES, "unheard_bytes", USER, "bytes", "payload that came by repair alone since multicast was heard last, of the rank with the most")
 CO_COUNTER(NACKS_DEFERRED, "nacks_deferred", EXPERT, "ranges", "asked ranges kept until the chunks were there")
 CO_COUNTER(CONTRIBUTED_AGAIN, "contributions_sent_again", EXPERT, "blocks", "blocks sent to the collector of a small allgather once more")
 CO_COUNTER(CONTROL_SENT, "control_messages_sent", USER, "messages", "credits, handshakes, activations, requests")

@@ -26,6 +26,7 @@
 #include "mcast/threads.h"
 
 #define POLL_BUDGET 256
+#define BEHIND_MOST 16384 // datagrams in a row: more than a receive buffer holds
 #define ENDS_WATCHED 4
 #define LINGER_NS (UINT64_C(10) * 1000000000)
 
@@ -183,6 +184,14 @@ static void groups_progress(struct co_mcast *mcast)
     mcast->timer_ns = liveness_due < timer ? liveness_due : timer;
 }
 
+// What came after the first of a run of datagrams that never lets up was not there when the run began, and somebody who
+// floods the groups can keep it up for as long as he likes: who waited for its end would never ask for what is lost.
+static void bound_waiting(struct co_mcast *mcast, unsigned taken)
+{
+    mcast->behind_taken = mcast->is_behind ? mcast->behind_taken + taken : 0;
+    mcast->is_behind = mcast->is_behind && mcast->behind_taken < BEHIND_MOST;
+}
+
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
 {
     mcast->now_ns = now_ns;
@@ -191,8 +200,10 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     if (status < 0) {
         return status;
     }
-    mcast->is_behind = status >= POLL_BUDGET;
-    status = co_threads_progress(mcast);
+    unsigned polled = (unsigned)status;
+    mcast->is_behind = polled >= POLL_BUDGET;
+    status = co_threads_progress(mcast, &polled);
+    bound_waiting(mcast, polled);
     co_placement_count(mcast);
     if (status < 0) {
         return status;

@@ -79,7 +79,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     return has_room;
 }
 
-int co_threads_progress(struct co_mcast *mcast)
+int co_threads_progress(struct co_mcast *mcast, unsigned *taken)
 {
     for (unsigned i = 0; i < mcast->config.subgroups; i++) {
         struct co_receive_lane *lane = mcast->lanes[i];
@@ -94,6 +94,7 @@ int co_threads_progress(struct co_mcast *mcast)
         }
         if (co_receive_lane_take(lane)) {
             mcast->is_behind = mcast->is_behind || lane->has_more;
+            *taken += lane->count;
             co_mcast_deliver_lane(mcast, lane);
             co_receive_lane_give(lane);
         }

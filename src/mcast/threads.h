@@ -6,7 +6,8 @@
 
 #include "mcast/mcast.h"
 
-int co_threads_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
-void co_threads_close(struct co_mcast *mcast);   // after the last thread has gone
+// Places what lanes hold, and adds it to *taken; 0, or -errno when the transport broke.
+int co_threads_progress(struct co_mcast *mcast, unsigned *taken);
+void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
 
 #endif

@@ -74,14 +74,15 @@ multicast_used='taken > 0 and declined <= {"zero_bytes"} and "udp: eth0" in tran
 # The same of a program that has messages, too, which native carries between hosts.
 collectives_used=${multicast_used/declined /declined_collectives }
 
-# Judges a run that has ended: status 0, native output, no complaint of the library, and what the report is to say.
+# Judges a run that has ended: status 0, native output, no complaint of the library but one that is `bearable`, and what
+# the report is to say.
 judge() { # what run status ranks program condition
     local why
     if (($3 != 0)); then
         fail "$1" "exit status $3" "$2"
     elif ! cmp -s "$work/$5.$4" "$shared/$2.out"; then
         fail "$1" "output differs from native" "$2"
-    elif [[ -z ${complaint-} ]] && grep -qE '^\[[^]]*@[^]]*\] (error|warn): ' "$shared/$2.err"; then
+    elif [[ -z ${complaint-} ]] && grep -E '^\[[^]]*@[^]]*\] (error|warn): ' "$shared/$2.err" | grep -qvE "${bearable:-^$}"; then
         fail "$1" "the library complains" "$2"
     elif [[ -n ${complaint-} ]] && ! grep -qE "$complaint" "$shared/$2.err"; then
         fail "$1" "no complaint that matches '$complaint'" "$2"
@@ -367,13 +368,16 @@ await_text() { # text file
     done
 }
 
-# On a busy machine a job may be over before its attacker has begun: then there was no attack, and the next one is.
+# On a busy machine a job may be over before what its attacker sends has come: then there was no attack, and the next one
+# is. One that floods all hosts of it at full rate may keep them from moving for a while, and it is true that they say so.
 check_attack() { # what condition inject-arguments...
-    local what=$1 condition=$2 status sent tries
+    local what=$1 condition=$2 status sent tries bearable=""
     shift 2
+    [[ $1 != send ]] || bearable=' warn: no progress in MPI_[A-Za-z]+ for [0-9]+ s: '
     for ((tries = 0; tries < 5; tries++)); do
         run_attacked "$@"
-        ((sent < 100)) || break
+        ((status == 0)) || break
+        ((sent < 100)) || ! report_says run "$condition" 2>/dev/null || break
     done
     if ((sent < 100)); then
         fail "$what" "the attacker sent $sent datagrams"

@@ -8,9 +8,6 @@
 
 enum { COUNT_MAX = 1 << 24 };
 
-#define FADES_AGAIN 0.05
-#define STOPPED_AGAIN 0.5 // no path that carries anything loses so much
-
 // "row CALL BYTES BATCH SIDE WRONG COUNT ns ns ...": the times, to be freed; NULL where it is another line.
 static double *read_row(const char *line, char side[32], size_t *count, int *batch, unsigned long long *wrong)
 {
@@ -85,7 +82,7 @@ static void keep_reason(struct co_check_result *result, const char *why)
 void co_check_read_report(struct co_check_result *result, char *text)
 {
     static const char off[] = "castoff is off for this job, which runs on native MPI: ", unused[] = "not used: ";
-    unsigned long long again = 0, placed = 0, number;
+    unsigned long long again = 0, placed = 0, unheard = 0, number;
     char *state = NULL, name[64];
     for (char *line = strtok_r(text, "\n", &state); line != NULL; line = strtok_r(NULL, "\n", &state)) {
         const char *found = strstr(line, off);
@@ -101,14 +98,11 @@ void co_check_read_report(struct co_check_result *result, char *text)
         } else if (sscanf(line, " %63s %llu", name, &number) == 2) {
             again = strcmp(name, "retransmitted_bytes") == 0 ? number : again;
             placed = strcmp(name, "data_bytes_placed") == 0 ? number : placed;
+            unheard = strcmp(name, "unheard_bytes") == 0 ? number : unheard;
         }
     }
     result->again = placed > 0 ? (double)again / (double)placed : 0;
-    if (result->again < FADES_AGAIN) {
-        result->fades_after_s = 0; // slower, but what came was multicast
-    } else if (result->again > STOPPED_AGAIN && result->fades_after_s == 0) {
-        result->fades_after_s = CO_CHECK_UNKNOWN_S; // not so much slower that the times would show when
-    }
+    co_check_judge_end(result, unheard);
     // What came another way is none of the network's doing.
     result->has_multicast = result->has_multicast && placed > 0;
     keep_reason(result, "no broadcast went by it, and nothing says why (CASTOFF_LOG=debug)");

@@ -77,6 +77,16 @@ double co_check_fades_after(const double *castoff, const double *stock, size_t c
     return ns > 0 ? ns / 1e9 : CO_CHECK_UNKNOWN_S;
 }
 
+// More than one broadcast holds, and so at least one of which nothing was heard.
+void co_check_judge_end(struct co_check_result *result, uint64_t unheard_bytes)
+{
+    if (unheard_bytes <= result->bytes) {
+        result->fades_after_s = 0; // slower, but what came was multicast
+    } else if (result->fades_after_s == 0) {
+        result->fades_after_s = CO_CHECK_UNKNOWN_S; // not so much slower that the times would show when
+    }
+}
+
 // What goes before the first thing to change, and before the others.
 struct advice {
     FILE *stream;

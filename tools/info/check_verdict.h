@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "host_facts.h"
@@ -28,6 +29,10 @@ struct co_check_result {
 // When broadcasts by castoff became half as long again as they were, and those of stock beside them did not: seconds
 // since the first, or 0. `castoff`, `stock`: what each of `count` rounds took, in ns, `batch` broadcasts a round.
 double co_check_fades_after(const double *castoff, const double *stock, size_t count, int batch);
+
+// Whether multicast had stopped when the job ended, after its times were read: `unheard_bytes` came to some host by repair
+// since the last of it. However slow broadcasts became and whatever was lost: what is heard at the end has not stopped.
+void co_check_judge_end(struct co_check_result *result, uint64_t unheard_bytes);
 
 // Lines for people; true: multicast passes between all hosts, to the end.
 bool co_check_print(FILE *stream, const struct co_check_result *result);

@@ -7,6 +7,7 @@
 
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
+#include "mcast/receive/placement.h"
 #include "mcast/send/allgather_schedule.h"
 
 static bool is_verified_by_lane(const struct co_lane_datagram *datagram, uint64_t team_id, int rank,
@@ -50,6 +51,9 @@ struct co_mcast_group *co_datagram_verify_chunk(struct co_mcast *mcast, const st
     co_wire_chunk_nonce(nonce, chunk);
     struct co_mcast_seed *seed =
         verified_seed(mcast, chunk->team, chunk->source, co_chunk_domain(chunk), nonce, by_lane, data, bytes);
+    if (seed != NULL && mcast->unheard_bytes > 0 && co_chunk_domain(chunk) == CO_AUTH_CHUNK) {
+        co_placement_heard(mcast);
+    }
     return seed == NULL ? NULL : co_seed_group(mcast, seed);
 }
 

@@ -60,6 +60,18 @@ void co_placement_count(struct co_mcast *mcast)
     }
 }
 
+void co_placement_heard(struct co_mcast *mcast)
+{
+    mcast->unheard_bytes = 0;
+    co_counter_put(CO_COUNT_UNHEARD_BYTES, 0);
+}
+
+static void repaired(struct co_mcast *mcast, size_t bytes)
+{
+    mcast->unheard_bytes += bytes;
+    co_counter_put(CO_COUNT_UNHEARD_BYTES, mcast->unheard_bytes);
+}
+
 static void count_placed(struct co_mcast_op *op, int source, const struct co_receive_block *block, uint32_t chunks)
 {
     struct co_mcast_group *group = op->group;
@@ -106,7 +118,9 @@ bool co_placement_chunk(struct co_mcast_op *op, struct co_receive_block *block, 
     }
     co_placement_copy(op, block, chunk, payload, bytes);
     count_placed(op, chunk->source, block, 1);
-    if (!chunk->is_repair) {
+    if (chunk->is_repair) {
+        repaired(op->group->mcast, bytes);
+    } else {
         learn_turn(op, block);
     }
     return true;

@@ -15,6 +15,8 @@ bool co_placement_chunk(struct co_mcast_op *op, struct co_receive_block *block, 
 // Likewise of a run, whose marks and duplicates the flow has; the copies are made.
 void co_placement_run(struct co_mcast_op *op, int source, struct co_receive_block *block, const struct co_flow *flow,
                       struct co_placed_chunks placed);
+// A first transmission has come, new or not: multicast comes here, whatever repairs brought meanwhile.
+void co_placement_heard(struct co_mcast *mcast);
 void co_placement_count(struct co_mcast *mcast); // in the counters, what has been placed since
 
 #endif

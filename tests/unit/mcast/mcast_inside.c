@@ -56,6 +56,11 @@ size_t inside_kept_bytes(const struct co_mcast *mcast)
     return mcast->kept_bytes;
 }
 
+size_t inside_unheard_bytes(const struct co_mcast *mcast)
+{
+    return mcast->unheard_bytes;
+}
+
 size_t inside_bitmap_bytes(const struct co_mcast *mcast)
 {
     return mcast->bitmap_bytes;

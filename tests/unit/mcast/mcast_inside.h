@@ -22,6 +22,7 @@ void inside_send_control(struct co_mcast_group *group, int to, enum co_control_t
                          unsigned entries, const uint8_t *body, size_t body_bytes);
 
 size_t inside_kept_bytes(const struct co_mcast *mcast);   // of copies that neighbours may still ask for
+size_t inside_unheard_bytes(const struct co_mcast *mcast); // brought by repairs since multicast was heard last
 size_t inside_bitmap_bytes(const struct co_mcast *mcast); // of all operations
 size_t inside_staged(const struct co_mcast *mcast);       // early chunks
 size_t inside_seeds(const struct co_mcast *mcast);        // that are open

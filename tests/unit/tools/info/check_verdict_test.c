@@ -190,6 +190,44 @@ static void switches_that_forget(void **state)
     assert_int_equal(times("ip link set br0 type bridge mcast_querier 1"), 1);
 }
 
+// Whether broadcasts became slower or not, and whatever was lost: what tells is whether any of it is heard at the end.
+static void what_is_heard_at_the_end_has_not_stopped(void **state)
+{
+    (void)state;
+    result.again = 0.0544;
+    result.fades_after_s = 1; // by the times
+    co_check_judge_end(&result, 1432);
+    judge();
+    assert_true(passes);
+    assert_int_equal(times("\nmulticast   passes between all 3 hosts\n"), 1);
+    assert_int_equal(times("to change   packets are lost on the way"), 1);
+    assert_int_equal(times("snoops"), 0);
+    free(text);
+    result.again = 0.9; // nearly everything is lost, and still it passes
+    result.fades_after_s = 20;
+    co_check_judge_end(&result, result.bytes);
+    judge();
+    assert_true(passes);
+}
+
+static void what_is_heard_no_more_has_stopped(void **state)
+{
+    (void)state;
+    result.again = 0.01; // late in a long job
+    result.fades_after_s = 261;
+    co_check_judge_end(&result, result.bytes + 1);
+    judge();
+    assert_false(passes);
+    assert_int_equal(times("\nmulticast   passed between all 3 hosts, and stopped after 261 s\n"), 1);
+    free(text);
+    result.fades_after_s = 0; // the times show nothing
+    co_check_judge_end(&result, 20 * result.bytes);
+    judge();
+    assert_false(passes);
+    assert_int_equal(times("\nmulticast   passed between all 3 hosts, and stopped\n"), 1);
+    assert_int_equal(times("to change   a switch that snoops forgets members"), 1);
+}
+
 // Names come from hosts: they may not write on the terminal what they like.
 static void names_are_plain(void **state)
 {
@@ -230,6 +268,8 @@ int main(void)
         TEST(a_small_receive_buffer),
         TEST(switches_that_forget),
         TEST(losses_of_the_network),
+        TEST(what_is_heard_at_the_end_has_not_stopped),
+        TEST(what_is_heard_no_more_has_stopped),
         TEST(names_are_plain),
         cmocka_unit_test(fading_wants_both_sides),
     };
