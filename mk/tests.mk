@@ -72,7 +72,8 @@ $(BUILD)/tests/unit/shm_measure_test: private LDFLAGS_SAN += -Wl,--wrap=madvise,
 
 # There parts of src/pmpi meet mpi.h, but no MPI.
 $(BUILD)/obj/tests/unit/pmpi/%.o: private ALL_CFLAGS += $(MPI_CFLAGS)
-$(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/collective/%_buffers.o,bcast gather gatherv)
+$(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/collective/%_buffers.o,bcast gather)
+$(BUILD)/tests/unit/gatherv_buffers_test: $(BUILD)/obj/src/pmpi/collective/gatherv_buffers.o
 $(BUILD)/tests/unit/alltoallv_buffers_test: $(BUILD)/obj/src/pmpi/collective/alltoallv_buffers.o
 
 # Objects are kept, or every run would compile them again.

@@ -103,17 +103,22 @@ static enum co_reason word_for(const struct co_tune_row *row)
     return from_bottom ? CO_TOO_SMALL : CO_TOO_LARGE;
 }
 
+// The row that decides, NULL: none does; and who carries the call where it is taken.
+static const struct co_tune_row *deciding_row(const struct co_tune_table *table, const struct co_team_facts *facts,
+                                              enum co_call call, size_t bytes, int policy)
+{
+    return policy == CO_AUTO ? row_of(table, facts, call, bytes) : NULL;
+}
+
+static bool is_by_proxies(const struct co_tune_row *row, enum co_call call, int policy)
+{
+    return co_call_is_proxied(call) || policy == CO_BY_PROXIES || (row != NULL && row->transport == CO_TRANSPORT_PROXY);
+}
+
 bool co_decide_by_proxies(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                           size_t bytes, int policy)
 {
-    if (co_call_is_proxied(call) || policy == CO_BY_PROXIES) {
-        return true;
-    }
-    if (policy != CO_AUTO || !facts->has_proxies) {
-        return false;
-    }
-    const struct co_tune_row *row = row_of(table, facts, call, bytes);
-    return row != NULL && row->transport == CO_TRANSPORT_PROXY;
+    return is_by_proxies(facts->has_proxies ? deciding_row(table, facts, call, bytes, policy) : NULL, call, policy);
 }
 
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
@@ -122,12 +127,9 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
     if (policy == CO_NO) {
         return CO_DISABLED;
     }
-    enum co_reason reason = obstacle(facts, call, bytes, co_decide_by_proxies(table, facts, call, bytes, policy));
-    if (reason != CO_TAKE || policy != CO_AUTO) {
-        return reason;
-    }
-    const struct co_tune_row *row = row_of(table, facts, call, bytes);
-    return row == NULL || row->take ? CO_TAKE : word_for(row);
+    const struct co_tune_row *row = deciding_row(table, facts, call, bytes, policy);
+    enum co_reason reason = obstacle(facts, call, bytes, is_by_proxies(row, call, policy));
+    return reason != CO_TAKE || row == NULL || row->take ? reason : word_for(row);
 }
 
 enum co_reason co_decide_messages(const struct co_team_facts *facts, const struct co_message_ways *ways, int policy)

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The life of a nonblocking collective above the proxies. All members have decided alike that they carry it, so a
+// What of a nonblocking collective is the proxies'. All members have decided alike that they carry it, so a
 // member on which something fails has its proxy tell the others.
 #include "pmpi/collective/carried.h"
 
 #include "base/log.h"
 #include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/communicator/communicator_proxies.h"
-#include "pmpi/life/failure.h"
 #include "pmpi/life/proxies.h"
-#include "pmpi/report/report_sites.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,12 +26,8 @@ static void look_for_room(void)
     }
 }
 
-static int need_team(const struct co_communicator *entry, struct co_proxied_team **team)
+static int make_team(const struct co_communicator *entry, struct co_proxied_team **team)
 {
-    *team = co_communicator_find_proxies(entry);
-    if (__builtin_expect(*team != NULL, 1)) {
-        return 0;
-    }
     int size = entry->seed.facts.ranks, rank = entry->seed.rank;
     int *members = co_communicator_members(entry->comm, size);
     int error = open_team(team, entry->seed.id, members, size, rank);
@@ -43,6 +37,19 @@ static int need_team(const struct co_communicator *entry, struct co_proxied_team
         if (error != 0) {
             co_proxied_team_close(*team);
         }
+    }
+    return error;
+}
+
+static int need_team(struct co_nonblocking *operation)
+{
+    operation->proxied_team = co_communicator_find_proxies(operation->communicator);
+    if (__builtin_expect(operation->proxied_team != NULL, 1)) {
+        return 0;
+    }
+    int error = make_team(operation->communicator, &operation->proxied_team);
+    if (error != 0) {
+        co_proxied_break(co_proxies_world()); // or the others would wait for this one
     }
     return error;
 }
@@ -69,39 +76,28 @@ static enum co_reason open_own_team(struct co_nonblocking *operation, enum co_re
     return reason;
 }
 
-int co_carried_refuse_exchange(const void *operation, struct co_proxied_team *team)
+int co_carried_refuse_exchange(const void *operation)
 {
-    (void)operation;
-    return co_proxied_refuse(team);
+    return co_proxied_refuse(((const struct co_nonblocking *)operation)->proxied_team);
 }
 
-int co_carried_refuse_gather(const void *operation, struct co_proxied_team *team)
+int co_carried_refuse_gather(const void *operation)
 {
-    (void)operation;
-    return co_proxied_refuse_allgather(team);
+    return co_proxied_refuse_allgather(((const struct co_nonblocking *)operation)->proxied_team);
 }
 
-static void refuse(const struct co_nonblocking *operation, struct co_proxied_team *team)
-{
-    if (operation->kind->refuse(operation, team) != 0) {
-        co_proxied_break(co_proxies_world()); // or the others would wait for this one
-    }
-    look_for_room();
-}
-
-// Who has not noticed what the last start ended with here may start it again, and must not wait for this member.
 static void close_team(const struct co_nonblocking *operation)
 {
-    if (operation->has_failed) {
-        refuse(operation, operation->proxied_team);
-    }
     co_proxied_team_close(operation->proxied_team);
 }
 
 static void give_up(const struct co_nonblocking *operation, int error)
 {
     (void)error;
-    refuse(operation, operation->proxied_team);
+    if (operation->kind->refuse(operation) != 0) {
+        co_proxied_break(co_proxies_world()); // or the others would wait for this one
+    }
+    look_for_room();
 }
 
 static void forget(const struct co_nonblocking *operation)
@@ -109,8 +105,23 @@ static void forget(const struct co_nonblocking *operation)
     (void)operation; // it has ended with its result
 }
 
-const struct co_nonblocking_carrier co_carried_by_proxies = {
-    .open_own_team = open_own_team, .close_team = close_team, .give_up = give_up, .forget = forget};
+static int begin(void *operation)
+{
+    struct co_nonblocking *nonblocking = operation;
+    int error = nonblocking->kind->submit(&nonblocking->proxied, operation);
+    if (error == 0) {
+        co_add_relaxed(&co_proxies.under_way, 1); // relaxed: who waits is told of the call otherwise
+        look_for_room();
+    }
+    return error;
+}
+
+const struct co_nonblocking_carrier co_carried_by_proxies = {.need_team = need_team,
+                                                             .begin = begin,
+                                                             .open_own_team = open_own_team,
+                                                             .close_team = close_team,
+                                                             .give_up = give_up,
+                                                             .forget = forget};
 
 bool co_carried_is_done(const void *operation)
 {
@@ -134,90 +145,23 @@ int co_carried_settle(void *operation)
     co_proxied_end(nonblocking->proxied, &result);
     nonblocking->proxied = NULL;
     co_sub_relaxed(&co_proxies.under_way, 1); // relaxed: likewise
-    tell(&result, nonblocking->kind->request.call);
-    int error = nonblocking->kind->unpack(operation, result.error, result.bytes);
-    nonblocking->has_failed = error != 0;
-    co_call_end(&nonblocking->ticket, CO_TAKE, error == 0 ? nonblocking->bytes : 0,
-                error == 0 ? MPI_SUCCESS : MPI_ERR_OTHER);
+    tell(&result, nonblocking->kind->once[0].call);
+    return co_nonblocking_end(nonblocking, result.error, result.bytes);
+}
+
+// A request that has failed is gone when it is completed: it is not started again, whether or not it ever is completed.
+// Who has not noticed what this start ended with may start it again, and must not wait for this member.
+int co_carried_settle_start(void *operation)
+{
+    int error = co_carried_settle(operation);
+    if (error != 0) {
+        give_up(operation, error);
+    }
     return error;
-}
-
-void co_carried_rest(void *operation)
-{
-    (void)operation;
-}
-
-void co_carried_release(void *operation)
-{
-    co_nonblocking_let_go(operation);
 }
 
 void co_carried_describe(const void *operation, char *text, size_t room)
 {
     (void)operation;
     snprintf(text, room, "a collective that proxies carry: some member has not called it yet, or is not reached");
-}
-
-int co_carried_begin(struct co_nonblocking *operation,
-                     int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation))
-{
-    int error = begin(&operation->proxied, operation);
-    if (error == 0) {
-        co_add_relaxed(&co_proxies.under_way, 1); // relaxed: who waits is told of the call otherwise
-        look_for_room();
-    }
-    return error;
-}
-
-static struct co_nonblocking *start(const struct co_nonblocking *template, struct co_proxied_team *team, int *error)
-{
-    struct co_nonblocking *operation = co_nonblocking_copy(template);
-    if (operation == NULL) {
-        *error = -ENOMEM;
-        return NULL;
-    }
-    operation->proxied_team = team;
-    *error = operation->kind->start(operation);
-    if (*error != 0) {
-        co_nonblocking_let_go(operation);
-        return NULL;
-    }
-    return operation;
-}
-
-// Of a call whose start has failed: its site has counted it, and nothing will complete it.
-static int fail(const struct co_nonblocking *operation, MPI_Comm comm, int error)
-{
-    co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
-    return co_failure_raise(comm, operation->kind->request.call, error);
-}
-
-int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle)
-{
-    const struct co_nonblocking_kind *kind = operation->kind;
-    struct co_proxied_team *team;
-    if (operation->ticket.began_ns != 0) {
-        co_report_sites_add(operation->ticket.call, CO_TAKE);
-    }
-    int error = need_team(operation->communicator, &team);
-    if (error != 0) {
-        co_proxied_break(co_proxies_world()); // or the others would wait for this one
-        return fail(operation, comm, error);
-    }
-    struct co_mpi_request *request = co_request_handles_take();
-    struct co_nonblocking *started = NULL;
-    error = -ENOMEM;
-    if (request != NULL) {
-        started = start(operation, team, &error);
-    }
-    if (started == NULL) {
-        if (request != NULL) {
-            co_request_handles_give(request);
-        }
-        refuse(operation, team);
-        return fail(operation, comm, error);
-    }
-    co_request_start(request, &kind->request, started, operation->communicator);
-    *handle = request->handle;
-    return MPI_SUCCESS;
 }

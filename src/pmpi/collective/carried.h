@@ -8,45 +8,39 @@
 
 #include "pmpi/collective/nonblocking.h"
 
-#define CO_CARRIED_REQUEST(name)                                                                                       \
+#define CO_REQUEST_BY_ENGINE(name, release_by)                                                                         \
     {                                                                                                                  \
-        .call = name, .is_done = co_carried_is_done, .settle = co_carried_settle,                                      \
-        .fill_status = co_nonblocking_fill_status, .release = co_carried_release, .describe = co_carried_describe      \
+        .call = name, .is_done = co_nonblocking_is_done, .settle = co_nonblocking_settle,                              \
+        .fill_status = co_nonblocking_fill_status, .release = release_by                                               \
     }
 
-// What is released is one start of it: nothing is left of that.
-#define CO_CARRIED_PERSISTENT_REQUEST(name)                                                                            \
+#define CO_REQUEST_BY_PROXIES(name, settle_by, release_by)                                                             \
     {                                                                                                                  \
-        .call = name, .is_done = co_carried_is_done, .settle = co_carried_settle,                                      \
-        .fill_status = co_nonblocking_fill_status, .release = co_carried_rest, .describe = co_carried_describe         \
+        .call = name, .is_done = co_carried_is_done, .settle = settle_by, .fill_status = co_nonblocking_fill_status,   \
+        .release = release_by, .describe = co_carried_describe                                                         \
     }
+
+// Of a kind that either may carry, the call and its persistent form.
+#define CO_NONBLOCKING_REQUESTS(name, init_name)                                                                       \
+    .once = {CO_REQUEST_BY_ENGINE(name, co_nonblocking_release),                                                       \
+             CO_REQUEST_BY_PROXIES(name, co_carried_settle, co_nonblocking_let_go)},                                   \
+    .persistent = {CO_REQUEST_BY_ENGINE(init_name, co_nonblocking_rest),                                               \
+                   CO_REQUEST_BY_PROXIES(init_name, co_carried_settle_start, co_nonblocking_rest)}
 
 extern const struct co_nonblocking_carrier co_carried_by_proxies;
 
 bool co_carried_is_done(const void *operation);
 int co_carried_settle(void *operation);
-void co_carried_release(void *operation);
-void co_carried_rest(void *operation);
+int co_carried_settle_start(void *operation); // of a persistent one
 void co_carried_describe(const void *operation, char *text, size_t room);
 
-// A call that is taken, as co_nonblocking_take.
-int co_carried_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);
-
-// One that either may carry, as its kind says.
-static inline int co_nonblocking_or_carried_take(const struct co_nonblocking *operation, MPI_Comm comm,
-                                                 MPI_Request *handle)
+static inline const struct co_nonblocking_carrier *co_nonblocking_carrier_of(const struct co_nonblocking *operation)
 {
-    return __builtin_expect(operation->kind->carrier == &co_carried_by_proxies, 0)
-               ? co_carried_take(operation, comm, handle)
-               : co_nonblocking_take(operation, comm, handle);
+    return operation->is_carried ? &co_carried_by_proxies : &co_nonblocking_by_engine;
 }
 
-// For `submit`: begins it by `begin`. 0 or -errno.
-int co_carried_begin(struct co_nonblocking *operation,
-                     int (*begin)(struct co_proxied_call **out, const struct co_nonblocking *operation));
-
 // For `refuse` of an all-to-all, and of an allgather.
-int co_carried_refuse_exchange(const void *operation, struct co_proxied_team *team);
-int co_carried_refuse_gather(const void *operation, struct co_proxied_team *team);
+int co_carried_refuse_exchange(const void *operation);
+int co_carried_refuse_gather(const void *operation);
 
 #endif

@@ -39,23 +39,18 @@ static int keep(void *operation)
     return error == 0 ? keep_receive_type(gather) : error;
 }
 
-static int submit(void *operation)
+static int begin(void *operation)
 {
     struct gather *gather = operation;
     return co_team_iallgather(&gather->common.task, gather->common.team, gather->buffers.mine, gather->buffers.all,
                               gather->call.block_bytes);
 }
 
-static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+static int submit(struct co_proxied_call **out, const void *operation)
 {
-    const struct gather *gather = (const struct gather *)operation;
-    return co_proxied_allgather(out, operation->proxied_team, gather->buffers.mine, gather->buffers.all,
+    const struct gather *gather = operation;
+    return co_proxied_allgather(out, gather->common.proxied_team, gather->buffers.mine, gather->buffers.all,
                                 gather->call.block_bytes);
-}
-
-static int submit_carried(void *operation)
-{
-    return co_carried_begin(operation, begin);
 }
 
 static int prepare(void *operation)
@@ -63,18 +58,6 @@ static int prepare(void *operation)
     struct gather *gather = operation;
     int error = open(operation);
     return error == 0 && gather->buffers.packed_all != NULL ? keep_receive_type(gather) : error;
-}
-
-static int start(void *operation)
-{
-    int error = prepare(operation);
-    return error == 0 ? submit(operation) : error;
-}
-
-static int start_carried(void *operation)
-{
-    int error = prepare(operation);
-    return error == 0 ? submit_carried(operation) : error;
 }
 
 static int unpack(void *operation, int error, size_t given)
@@ -90,30 +73,17 @@ static void close(void *operation)
     co_gather_buffers_close(&gather->buffers);
 }
 
-static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgather"),
-                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgather_init"),
-                                                .carrier = &co_nonblocking_by_engine,
+static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Iallgather", "MPIX_Allgather_init"),
                                                 .operation_bytes = sizeof(struct gather),
-                                                .start = start,
+                                                .prepare = prepare,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,
+                                                .begin = begin,
                                                 .submit = submit,
+                                                .refuse = co_carried_refuse_gather,
                                                 .unpack = unpack,
                                                 .close = close};
-
-static const struct co_nonblocking_kind carried = {.request = CO_CARRIED_REQUEST("MPI_Iallgather"),
-                                                   .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Allgather_init"),
-                                                   .carrier = &co_carried_by_proxies,
-                                                   .operation_bytes = sizeof(struct gather),
-                                                   .start = start_carried,
-                                                   .open = open,
-                                                   .fill = fill,
-                                                   .keep = keep,
-                                                   .submit = submit_carried,
-                                                   .unpack = unpack,
-                                                   .refuse = co_carried_refuse_gather,
-                                                   .close = close};
 
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
                                MPI_Datatype send_type, void *receive, ptrdiff_t receive_count,
@@ -133,9 +103,7 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gather_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
-    if (co_route_by_proxies(gather->call.communicator, which, which, gather->call.block_bytes)) {
-        gather->common.kind = &carried;
-    }
+    gather->common.is_carried = co_route_by_proxies(gather->call.communicator, which, which, gather->call.block_bytes);
     return reason;
 }
 
@@ -149,7 +117,7 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
-        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
+        return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
@@ -191,7 +159,7 @@ int PMPI_Iallgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
-        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
+        return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);

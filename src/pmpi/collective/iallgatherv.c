@@ -67,7 +67,7 @@ static int keep(void *operation)
     return error == 0 ? co_nonblocking_hold_type(&gather->common, &gather->call.receive_type) : error;
 }
 
-static int submit(void *operation)
+static int begin(void *operation)
 {
     struct gather *gather = operation;
     struct co_team *team = gather->common.team;
@@ -110,18 +110,13 @@ static int begin_blocks(struct co_proxied_call **out, const struct gather *gathe
     return error;
 }
 
-static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+static int submit(struct co_proxied_call **out, const void *operation)
 {
-    const struct gather *gather = (const struct gather *)operation;
+    const struct gather *gather = operation;
     const struct co_gather_buffers *row = &gather->row_buffers;
     return gather->is_row
-               ? co_proxied_allgather(out, operation->proxied_team, row->mine, row->all, gather->row.block_bytes)
+               ? co_proxied_allgather(out, gather->common.proxied_team, row->mine, row->all, gather->row.block_bytes)
                : begin_blocks(out, gather);
-}
-
-static int submit_carried(void *operation)
-{
-    return co_carried_begin(operation, begin);
 }
 
 // The buffers of one operation have arrays of their own where they need any at its end.
@@ -129,18 +124,6 @@ static int prepare(void *operation)
 {
     int error = open(operation);
     return error == 0 ? hold_receive_type(operation) : error;
-}
-
-static int start(void *operation)
-{
-    int error = prepare(operation);
-    return error == 0 ? submit(operation) : error;
-}
-
-static int start_carried(void *operation)
-{
-    int error = prepare(operation);
-    return error == 0 ? submit_carried(operation) : error;
 }
 
 static int unpack(void *operation, int error, size_t given)
@@ -161,30 +144,17 @@ static void close(void *operation)
     co_gatherv_buffers_close(&gather->buffers);
 }
 
-static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgatherv"),
-                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
-                                                .carrier = &co_nonblocking_by_engine,
+static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Iallgatherv", "MPIX_Allgatherv_init"),
                                                 .operation_bytes = sizeof(struct gather),
-                                                .start = start,
+                                                .prepare = prepare,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,
+                                                .begin = begin,
                                                 .submit = submit,
+                                                .refuse = co_carried_refuse_gather,
                                                 .unpack = unpack,
                                                 .close = close};
-
-static const struct co_nonblocking_kind carried = {.request = CO_CARRIED_REQUEST("MPI_Iallgatherv"),
-                                                   .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
-                                                   .carrier = &co_carried_by_proxies,
-                                                   .operation_bytes = sizeof(struct gather),
-                                                   .start = start_carried,
-                                                   .open = open,
-                                                   .fill = fill,
-                                                   .keep = keep,
-                                                   .submit = submit_carried,
-                                                   .unpack = unpack,
-                                                   .refuse = co_carried_refuse_gather,
-                                                   .close = close};
 
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
                                MPI_Datatype send_type, void *receive, const int counts[], const int places[],
@@ -205,9 +175,7 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gatherv_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
-    if (gather->call.is_by_proxies) {
-        gather->common.kind = &carried;
-    }
+    gather->common.is_carried = gather->call.is_by_proxies;
     return reason;
 }
 
@@ -221,7 +189,7 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, counts, places, receive_type);
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
-        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
+        return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     if (ticket.began_ns != 0) {
@@ -271,7 +239,7 @@ int PMPI_Iallgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send
     gather.call.large_places = places;
     enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
-        return co_nonblocking_or_carried_take(&gather.common, comm, handle);
+        return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     if (ticket.began_ns != 0) {

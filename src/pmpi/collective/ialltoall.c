@@ -154,24 +154,18 @@ static int keep(void *operation)
     return error == 0 ? keep_receive_type(exchange) : error;
 }
 
-static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+static int submit(struct co_proxied_call **out, const void *operation)
 {
-    const struct exchange *exchange = (const struct exchange *)operation;
-    return co_proxied_alltoall(out, operation->proxied_team, exchange->buffers.send, exchange->buffers.receive,
+    const struct exchange *exchange = operation;
+    return co_proxied_alltoall(out, exchange->common.proxied_team, exchange->buffers.send, exchange->buffers.receive,
                                exchange->call.block_bytes);
 }
 
-static int submit(void *operation)
-{
-    return co_carried_begin(operation, begin);
-}
-
-static int start(void *operation)
+static int prepare(void *operation)
 {
     struct exchange *exchange = operation;
     int error = open(operation);
-    error = error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
-    return error == 0 ? submit(operation) : error;
+    return error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
 }
 
 static int unpack(void *operation, int error, size_t given)
@@ -187,23 +181,21 @@ static void close(void *operation)
     buffers_close(&exchange->buffers);
 }
 
-static const struct co_nonblocking_kind kind = {.request = CO_CARRIED_REQUEST("MPI_Ialltoall"),
-                                                .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Alltoall_init"),
-                                                .carrier = &co_carried_by_proxies,
+static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ialltoall", "MPIX_Alltoall_init"),
                                                 .operation_bytes = sizeof(struct exchange),
-                                                .start = start,
+                                                .prepare = prepare,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,
                                                 .submit = submit,
-                                                .unpack = unpack,
                                                 .refuse = co_carried_refuse_exchange,
+                                                .unpack = unpack,
                                                 .close = close};
 
 static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, int send_count,
                                    MPI_Datatype send_type, void *receive, int receive_count, MPI_Datatype receive_type)
 {
-    return (struct exchange){.common = {.kind = &kind, .ticket = ticket},
+    return (struct exchange){.common = {.kind = &kind, .ticket = ticket, .is_carried = true},
                              .call = {.send = send,
                                       .send_count = send_count,
                                       .send_type = send_type,
@@ -230,7 +222,7 @@ int PMPI_Ialltoall(const void *send, int send_count, MPI_Datatype send_type, voi
     struct exchange exchange = exchange_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
     enum co_reason reason = route(&exchange, comm, CO_CALL_IALLTOALL);
     if (reason == CO_TAKE) {
-        return co_carried_take(&exchange.common, comm, handle);
+        return co_nonblocking_take(&exchange.common, comm, handle);
     }
     int code = co_next.Ialltoall(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);

@@ -66,24 +66,18 @@ static int keep(void *operation)
     return error == 0 ? keep_receive_type(exchange) : error;
 }
 
-static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+static int submit(struct co_proxied_call **out, const void *operation)
 {
-    const struct exchange *exchange = (const struct exchange *)operation;
-    return co_proxied_alltoallv(out, operation->proxied_team, exchange->buffers.send, exchange->buffers.receive,
+    const struct exchange *exchange = operation;
+    return co_proxied_alltoallv(out, exchange->common.proxied_team, exchange->buffers.send, exchange->buffers.receive,
                                 exchange->buffers.blocks);
 }
 
-static int submit(void *operation)
-{
-    return co_carried_begin(operation, begin);
-}
-
-static int start(void *operation)
+static int prepare(void *operation)
 {
     struct exchange *exchange = operation;
     int error = open(operation);
-    error = error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
-    return error == 0 ? submit(operation) : error;
+    return error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
 }
 
 static int unpack(void *operation, int error, size_t given)
@@ -99,24 +93,22 @@ static void close(void *operation)
     co_alltoallv_buffers_close(&exchange->buffers);
 }
 
-static const struct co_nonblocking_kind kind = {.request = CO_CARRIED_REQUEST("MPI_Ialltoallv"),
-                                                .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Alltoallv_init"),
-                                                .carrier = &co_carried_by_proxies,
+static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ialltoallv", "MPIX_Alltoallv_init"),
                                                 .operation_bytes = sizeof(struct exchange),
-                                                .start = start,
+                                                .prepare = prepare,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,
                                                 .submit = submit,
-                                                .unpack = unpack,
                                                 .refuse = co_carried_refuse_exchange,
+                                                .unpack = unpack,
                                                 .close = close};
 
 static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, void *receive,
                                    const struct co_alltoallv_side *sending, const struct co_alltoallv_side *receiving)
 {
     return (struct exchange){
-        .common = {.kind = &kind, .ticket = ticket},
+        .common = {.kind = &kind, .ticket = ticket, .is_carried = true},
         .call = {.send_buffer = send, .receive_buffer = receive, .send = *sending, .receive = *receiving}};
 }
 
@@ -152,7 +144,7 @@ int PMPI_Ialltoallv(const void *send, const int send_counts[], const int send_pl
     struct exchange exchange = exchange_of(ticket, send, receive, &sending, &receiving);
     enum co_reason reason = route(&exchange, comm, CO_CALL_IALLTOALLV);
     if (reason == CO_TAKE) {
-        return co_carried_take(&exchange.common, comm, handle);
+        return co_nonblocking_take(&exchange.common, comm, handle);
     }
     int code = co_next.Ialltoallv(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
                                   comm, handle);

@@ -32,28 +32,24 @@ static int keep(void *operation)
     return co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type);
 }
 
-static int submit(void *operation)
+static int begin(void *operation)
 {
     struct broadcast *broadcast = operation;
     return co_team_ibcast(&broadcast->common.task, broadcast->common.team, broadcast->call.root,
                           broadcast->buffers.data, broadcast->call.bytes);
 }
 
-static int begin(struct co_proxied_call **out, const struct co_nonblocking *operation)
+static int submit(struct co_proxied_call **out, const void *operation)
 {
-    const struct broadcast *broadcast = (const struct broadcast *)operation;
-    return co_proxied_bcast(out, operation->proxied_team, broadcast->call.root, broadcast->buffers.data,
+    const struct broadcast *broadcast = operation;
+    return co_proxied_bcast(out, broadcast->common.proxied_team, broadcast->call.root, broadcast->buffers.data,
                             broadcast->call.bytes);
 }
 
-static int submit_carried(void *operation)
+static int refuse(const void *operation)
 {
-    return co_carried_begin(operation, begin);
-}
-
-static int refuse(const void *operation, struct co_proxied_team *team)
-{
-    return co_proxied_refuse_bcast(team, ((const struct broadcast *)operation)->call.root);
+    const struct broadcast *broadcast = operation;
+    return co_proxied_refuse_bcast(broadcast->common.proxied_team, broadcast->call.root);
 }
 
 static int prepare(void *operation)
@@ -61,18 +57,6 @@ static int prepare(void *operation)
     const struct broadcast *broadcast = operation;
     int error = open(operation);
     return error == 0 && broadcast->buffers.packed != NULL ? keep(operation) : error;
-}
-
-static int start(void *operation)
-{
-    int error = prepare(operation);
-    return error == 0 ? submit(operation) : error;
-}
-
-static int start_carried(void *operation)
-{
-    int error = prepare(operation);
-    return error == 0 ? submit_carried(operation) : error;
 }
 
 static int unpack(void *operation, int error, size_t given)
@@ -87,30 +71,17 @@ static void close(void *operation)
     co_bcast_buffers_close(&broadcast->buffers);
 }
 
-static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Ibcast"),
-                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Bcast_init"),
-                                                .carrier = &co_nonblocking_by_engine,
+static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ibcast", "MPIX_Bcast_init"),
                                                 .operation_bytes = sizeof(struct broadcast),
-                                                .start = start,
+                                                .prepare = prepare,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,
+                                                .begin = begin,
                                                 .submit = submit,
+                                                .refuse = refuse,
                                                 .unpack = unpack,
                                                 .close = close};
-
-static const struct co_nonblocking_kind carried = {.request = CO_CARRIED_REQUEST("MPI_Ibcast"),
-                                                   .persistent = CO_CARRIED_PERSISTENT_REQUEST("MPIX_Bcast_init"),
-                                                   .carrier = &co_carried_by_proxies,
-                                                   .operation_bytes = sizeof(struct broadcast),
-                                                   .start = start_carried,
-                                                   .open = open,
-                                                   .fill = fill,
-                                                   .keep = keep,
-                                                   .submit = submit_carried,
-                                                   .unpack = unpack,
-                                                   .refuse = refuse,
-                                                   .close = close};
 
 static struct broadcast broadcast_of(struct co_call_ticket ticket, void *buffer, ptrdiff_t count, MPI_Datatype type,
                                      int root)
@@ -124,9 +95,8 @@ static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm, enum co_
     enum co_reason reason = co_bcast_route(&broadcast->call, comm, which);
     broadcast->common.communicator = broadcast->call.communicator;
     broadcast->common.bytes = broadcast->call.bytes;
-    if (co_route_by_proxies(broadcast->call.communicator, which, which, broadcast->call.bytes)) {
-        broadcast->common.kind = &carried;
-    }
+    broadcast->common.is_carried =
+        co_route_by_proxies(broadcast->call.communicator, which, which, broadcast->call.bytes);
     return reason;
 }
 
@@ -139,7 +109,7 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm c
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
     enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
-        return co_nonblocking_or_carried_take(&broadcast.common, comm, handle);
+        return co_nonblocking_take(&broadcast.common, comm, handle);
     }
     int code = co_next.Ibcast(buffer, count, type, root, comm, handle);
     // Between groups, as in MPI_Bcast.
@@ -179,7 +149,7 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MP
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
     enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
-        return co_nonblocking_or_carried_take(&broadcast.common, comm, handle);
+        return co_nonblocking_take(&broadcast.common, comm, handle);
     }
     int code = co_next.Ibcast_c(buffer, count, type, root, comm, handle);
     // Between groups, as in MPI_Bcast.

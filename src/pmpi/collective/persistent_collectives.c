@@ -4,6 +4,7 @@
 // only pack anew what was packed. Where the program may have buffers on a device each start looks again.
 #include "pmpi/collective/persistent_collectives.h"
 
+#include "pmpi/collective/carried.h"
 #include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/report/report_sites.h"
@@ -15,10 +16,12 @@
 struct planned {
     struct co_persistent persistent; // first
     struct co_nonblocking *operation;
+    int (*begin)(void *operation); // of each start, and its request's kind
+    const struct co_request_kind *started;
     bool is_open; // its buffers
 };
 
-static int prepare(struct planned *planned)
+static int refill(struct planned *planned)
 {
     struct co_nonblocking *operation = planned->operation;
     if (planned->is_open && !co_device_memory_is_taken) {
@@ -38,28 +41,28 @@ static int start(struct co_mpi_request *request)
     if (operation->ticket.began_ns != 0) {
         co_report_sites_add(operation->ticket.call, CO_TAKE);
     }
-    int error = prepare(planned);
-    error = error == 0 ? operation->kind->submit(operation) : error;
+    int error = refill(planned);
+    error = error == 0 ? planned->begin(operation) : error;
     if (error != 0) {
-        operation->kind->carrier->give_up(operation, error);
+        co_nonblocking_carrier_of(operation)->give_up(operation, error);
         co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
         return error;
     }
-    co_request_start(request, &operation->kind->persistent, operation, planned->persistent.communicator);
+    co_request_start(request, planned->started, operation, planned->persistent.communicator);
     return 0;
 }
 
 static void leave_team(struct co_persistent *persistent)
 {
     const struct co_nonblocking *operation = ((struct planned *)persistent)->operation;
-    operation->kind->carrier->close_team(operation);
+    co_nonblocking_carrier_of(operation)->close_team(operation);
 }
 
 static void release(struct co_persistent *persistent)
 {
     struct planned *planned = (struct planned *)persistent;
     leave_team(persistent);
-    planned->operation->kind->carrier->forget(planned->operation);
+    co_nonblocking_carrier_of(planned->operation)->forget(planned->operation);
     co_nonblocking_let_go(planned->operation);
     free(planned);
 }
@@ -83,6 +86,8 @@ static struct planned *plan(const struct co_nonblocking *operation)
     }
     planned->persistent = (struct co_persistent){.kind = &kind, .communicator = operation->communicator};
     planned->operation = co_nonblocking_copy(operation);
+    planned->begin = operation->is_carried ? co_carried_by_proxies.begin : operation->kind->begin;
+    planned->started = &operation->kind->persistent[operation->is_carried];
     if (planned->operation == NULL || planned->operation->kind->keep(planned->operation) != 0) {
         free_planned(planned);
         return NULL;
@@ -113,7 +118,7 @@ enum co_reason co_persistent_collective_make(const struct co_nonblocking *operat
     reason = reason == CO_TAKE && planned == NULL ? CO_NO_MEMORY : reason;
     struct co_nonblocking *own = planned == NULL ? NULL : planned->operation;
     struct co_nonblocking nobodys = {.communicator = operation->communicator};
-    reason = operation->kind->carrier->open_own_team(own != NULL ? own : &nobodys, reason);
+    reason = co_nonblocking_carrier_of(operation)->open_own_team(own != NULL ? own : &nobodys, reason);
     if (reason != CO_TAKE) {
         free_planned(planned);
         if (request != NULL) {

@@ -302,48 +302,6 @@ enum co_reason co_communicator_agree_on_team(const struct co_communicator *entry
     return (enum co_reason)proposal.objection;
 }
 
-struct own_team {
-    struct co_team *team; // NULL: none was opened
-    bool has_no_seed;     // although it tried
-    uint64_t id;
-};
-
-static int open_own_team(void *arg, uint64_t id, const int *members, int size, int rank)
-{
-    struct own_team *own = arg;
-    struct co_team_seed seed;
-    int error = co_team_seed_open(&seed, co_process.engine, id, members, size, rank);
-    own->id = id;
-    own->has_no_seed = error != 0;
-    if (error != 0) {
-        return error;
-    }
-    error = co_team_open(&own->team, co_process.engine, &seed, members);
-    if (error != 0) {
-        co_team_seed_close(&seed, co_process.engine);
-        own->team = NULL;
-    }
-    return error;
-}
-
-enum co_reason co_communicator_open_own_team(const struct co_communicator *entry, enum co_reason reason,
-                                             struct co_team **team)
-{
-    struct own_team own = {.team = NULL};
-    int *members;
-    reason = co_communicator_agree_on_team(entry, reason, &members, open_own_team, &own);
-    if (own.has_no_seed) {
-        co_team_seed_decline(co_process.engine, own.id, members, entry->seed.facts.ranks, entry->seed.rank);
-    }
-    free(members);
-    if (reason == CO_TAKE) {
-        *team = own.team;
-    } else if (own.team != NULL) {
-        co_team_close(own.team);
-    }
-    return reason;
-}
-
 bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created)
 {
     int is_inter = 0, size = 0;

@@ -37,15 +37,11 @@ static inline int co_communicator_copy_nothing(MPI_Comm comm, int key, void *ext
 // `comm` may be MPI_COMM_NULL, an intercommunicator, or have members of other jobs: those stay native.
 void co_communicator_follow(MPI_Comm comm, bool wants_off);
 
-// For an operation whose calls have no order among the collectives of the communicator: a team of the same members.
-// Every member calls it, in the order of the communicator's collectives, and says CO_TAKE or what stands in the way.
-// All get the same answer: CO_TAKE and *team, to be closed by co_team_close; or what some member said, or CO_NO_MEMORY.
-enum co_reason co_communicator_open_own_team(const struct co_communicator *entry, enum co_reason reason,
-                                             struct co_team **team);
-
-// The same for whatever else carries such an operation: an id for it, and all members open theirs (0 or -errno, local).
-// *members: world ranks in the order of the communicator, to be freed; NULL: no memory. Who has opened one and is
-// answered another reason than CO_TAKE closes it.
+// For an operation whose calls have no order among the collectives of the communicator: a team of the same members, by
+// whatever carries it. Every member calls it, in the order of the communicator's collectives, and says CO_TAKE or what
+// stands in the way; they agree on an id, and all open theirs (0 or -errno, local). All get the same answer: CO_TAKE,
+// or what some member said, or CO_NO_MEMORY; then who has opened one closes it. *members: world ranks in the order of
+// the communicator, to be freed; NULL: no memory.
 typedef int co_communicator_team_opener(void *arg, uint64_t id, const int *members, int size, int rank);
 enum co_reason co_communicator_agree_on_team(const struct co_communicator *entry, enum co_reason reason, int **members,
                                              co_communicator_team_opener *open, void *arg);
