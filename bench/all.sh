@@ -32,7 +32,7 @@ for figure in "${figures[@]}"; do
 done
 # What was measured stays, good or bad: a line in bench/runs.tsv. What a figure is made of stays at once, for a figure may
 # be cut off, and so may this script.
-commit=${FIGURES_COMMIT:-$(git -C "$top" describe --always --dirty=+ 2>/dev/null || echo unknown)} # before that file makes it differ
+commit=$(git -C "$top" describe --always --dirty=+ 2>/dev/null || echo unknown) # before that file makes it differ
 machine="$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(env -u OMP_NUM_THREADS nproc) cores"
 FIGURES_RUNS_OF=$(printf '%s\t%s\t%s\t' "$(date -u +%Y-%m-%d)" "$commit" "$machine")
 export FIGURES_RUNS_OF FIGURES_RUNS=$top/bench/runs.tsv
