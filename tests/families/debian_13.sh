@@ -29,6 +29,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-families.XXXXXX") || exit 1
 [ -n "$root" ] || root=$work/debian13
 
 clean_up() {
+    trap '' INT TERM HUP # timeout sends a second one, which would end this, too
     [ -z "$child" ] || kill -KILL "$child" 2>/dev/null # unshare, and with it all inside
     rm -rf --one-file-system "$work"
 }
