@@ -24,6 +24,7 @@ static const char *wanted(int argc, char **argv)
 bool coll_place_pin(int argc, char **argv)
 {
     const char *pin = wanted(argc, argv), *text = getenv("OMPI_COMM_WORLD_RANK");
+    text = text != NULL ? text : getenv("PMI_RANK"); // MPICH's
     long cores = sysconf(_SC_NPROCESSORS_ONLN), rank = text != NULL ? atol(text) : 0;
     cpu_set_t set;
     CPU_ZERO(&set);

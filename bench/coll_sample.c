@@ -4,12 +4,14 @@
 // check every byte. The timed part holds the calls and two clock reads, nothing else.
 #include "coll.h"
 
-#include <mpi-ext.h>
 #include <string.h>
 #include <time.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
-// From version 5 on Open MPI has them by the names that MPI 4 gives them, and by no others.
-#if OMPI_MAJOR_VERSION >= 5
+// From version 5 on Open MPI has them by the names that MPI 4 gives them, and by no others; so has MPICH.
+#if !defined OPEN_MPI || OMPI_MAJOR_VERSION >= 5
 #define MPIX_Bcast_init MPI_Bcast_init
 #define MPIX_Allgather_init MPI_Allgather_init
 #define MPIX_Allgatherv_init MPI_Allgatherv_init

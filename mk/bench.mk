@@ -21,7 +21,7 @@ UDP_OBJ      := $(UDP_SRC:%.c=$(BUILD)/obj/%.o)
 MICRO_SRC    := $(filter-out $(MATCH_SRC) $(UDP_SRC),$(wildcard bench/micro/*.c))
 MICRO_PROGS  := $(BUILD)/bench/micro/match_speed $(BUILD)/bench/micro/udp_speed $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
 
-.PHONY: bench-programs bench-micro bench-all
+.PHONY: bench-programs bench-mpich bench-micro bench-all
 bench-programs: $(BENCH_PROGS)
 bench-micro: $(MICRO_PROGS)
 
@@ -89,6 +89,16 @@ $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+
+# For `castoff bench --family mpich`, and the figures of that family: FAMILY=mpich bench/all.sh build
+bench-mpich: mpich $(if $(MPICH_CFLAGS),$(BUILD)/bench/mpich/coll $(BUILD)/bench/mpich/p2p)
+
+$(BUILD)/bench/mpich/coll: $(COLL_SRC)
+$(BUILD)/bench/mpich/p2p: $(P2P_SRC) bench/coll_data.c
+$(BUILD)/bench/mpich/%: $(wildcard bench/*.h)
+	@mkdir -p $(@D)
+	$(call say,MPI,$@)
+	$(Q)$(MPICH_MPICC) $(filter-out -MMD -MP,$(BENCH_CFLAGS)) -Wno-stringop-overflow -o $@ $(filter %.c,$^)
 
 bench-all: lib tools bench-programs bench-micro
 	bench/all.sh $(BUILD)

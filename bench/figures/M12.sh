@@ -12,7 +12,9 @@ mean() { # ranks
 }
 lowest=$(awk -F, '$15 && $4 != "castoff" { if (!n++ || $10 < low) { low = $10; at = $1 " " $3 " B, " $2 " ranks" } } END { printf "%.2f (%s)", low, at }' "$out/M12.csv")
 mpich="not installed" mpich_low=1
-if command -v mpicc.mpich >/dev/null && command -v mpiexec.mpich >/dev/null; then
+if [[ -n $family ]]; then
+    mpich="is the one below"
+elif command -v mpicc.mpich >/dev/null && command -v mpiexec.mpich >/dev/null; then
     note_command bench/figures/M12.sh
     mpicc.mpich -std=gnu17 -O2 -o "$out/coll-mpich" "$top"/bench/coll*.c -lm &&
         mpiexec.mpich -n 2 "$out/coll-mpich" --calls bcast,allgather --sizes "$(awk -F, '$2 == 2 && $1 == "bcast" { print $3 }' "$out/M12.csv" | sort -nu | paste -sd,)" \

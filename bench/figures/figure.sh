@@ -13,6 +13,7 @@ castoff=$build/castoff
 out=${FIGURES_OUT:-$build/figures}
 figure=$(basename "$0" .sh)
 commands=""
+family=${FIGURES_FAMILY:-} # mpich; nothing: Open MPI
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -45,6 +46,7 @@ note_command() {
 bench() {
     local name=$1
     shift
+    [[ -z $family ]] || set -- "$@" --family "$family"
     note_command castoff bench "$@"
     "$castoff" bench "$@" --csv "$out/$name.csv" >"$out/$name.txt" 2>"$out/$name.err"
 }

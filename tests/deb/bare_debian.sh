@@ -18,6 +18,7 @@ shift
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-deb.XXXXXX") || exit 1
 
 clean_up() {
+    trap '' INT TERM HUP # timeout sends a second one, which would end this, too
     [ -z "$child" ] || kill "$child" 2>/dev/null
     unmount_below "$work" && rm -rf --one-file-system "$work"
 }

@@ -26,6 +26,7 @@ chmod 755 "$work"
 # The laboratory ends its command in order, and takes all of it along.
 clean_up() {
     [[ $BASHPID == "$$" ]] || return
+    trap '' INT TERM HUP # timeout sends a second one, which would end this, too
     if [ -n "$child" ]; then
         kill -TERM "$child" 2>/dev/null
         wait "$child"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The commands that a laboratory offers inside itself, one per name under which this file is linked
-# into the lab's bin directory: lab-in-host, lab-agent, lab-mpirun, lab-counters, lab-loss,
+# into the lab's bin directory: lab-in-host, lab-agent, lab-mpirun, lab-mpiexec, lab-counters, lab-loss,
 # lab-loss-count, lab-multicast, lab-link, lab-kill-host, lab-inject. README.md says what each does.
 # They work from every host of the lab; what they know of it stands in its state file.
 
@@ -58,6 +58,18 @@ run_mpi() {
         unset "$name"
     done
     exec mpirun "${arguments[@]}" "$@"
+}
+
+# MPICH's launcher.
+run_mpich() {
+    local name i hosts=""
+    for ((i = 0; i < lab_hosts; i++)); do
+        hosts+="${hosts:+,}h$i:$lab_ranks_per_host"
+    done
+    for name in "${!CASTOFF_LAB_@}"; do
+        unset "$name"
+    done
+    exec mpiexec.mpich -launcher rsh -launcher-exec "$lab_directory/bin/lab-agent" -iface eth0 -hosts "$hosts" "$@"
 }
 
 switch_statistics() {
@@ -172,6 +184,7 @@ case ${0##*/} in
     lab-in-host) in_host "$@" ;;
     lab-agent) agent "$@" ;;
     lab-mpirun) run_mpi "$@" ;;
+    lab-mpiexec) run_mpich "$@" ;;
     lab-counters) print_counters ;;
     lab-loss) set_loss "$@" ;;
     lab-loss-count) print_loss "$@" ;;

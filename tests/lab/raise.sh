@@ -90,7 +90,7 @@ RULES
 
 install_commands() {
     local name i
-    for name in in-host agent mpirun counters loss loss-count multicast link kill-host inject; do
+    for name in in-host agent mpirun mpiexec counters loss loss-count multicast link kill-host inject; do
         try ln -s "$here/host_commands.sh" "$LAB_DIR/bin/lab-$name"
     done
     {
@@ -113,6 +113,7 @@ describe_lab() {
     export PATH=$LAB_DIR/bin:$PATH TMPDIR=$LAB_DIR/tmp
     export CASTOFF_LAB_HOSTS=$names CASTOFF_LAB_DIR=$LAB_DIR CASTOFF_LAB_SHARED=$LAB_DIR/shared
     export CASTOFF_LAB_RATE=$LAB_RATE CASTOFF_LAB_TOPOLOGY=$LAB_TOPOLOGY
+    export CASTOFF_LAB_MPIEXEC=$LAB_DIR/bin/lab-mpiexec
     export CASTOFF_LAB_MPIRUN=$LAB_DIR/bin/lab-mpirun CASTOFF_LAB_COUNTERS=$LAB_DIR/bin/lab-counters
     export CASTOFF_LAB_MPIRUN_ARGS="--allow-run-as-root --host $slots --bind-to none\
  --mca plm_rsh_agent $LAB_DIR/bin/lab-agent --mca pml ob1 --mca btl $transports\

@@ -25,6 +25,7 @@ root=$work/root
 build=$work/build
 
 clean_up() {
+    trap '' INT TERM HUP # timeout sends a second one, which would end this, too
     [ -z "$child" ] || kill "$child" 2>/dev/null
     [ -n "$stays" ] || rm -rf "$work"
 }

@@ -17,6 +17,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-compilers.XXXXXX") || exit 1
 root=$work/debian13
 
 clean_up() {
+    trap '' INT TERM HUP # timeout sends a second one, which would end this, too
     [ -z "$child" ] || kill "$child" 2>/dev/null
     unmount_below "$root" || return
     if [ -n "$keep" ]; then

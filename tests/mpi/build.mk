@@ -32,7 +32,7 @@ mpi_tests_headers := $(wildcard $(mpi_tests_source)/oracle/*.h)
 mpi_tests_c := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.c))
 mpi_tests_cxx := $(patsubst $(mpi_tests_source)/%.cpp,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.cpp))
 mpi_tests_fortran := $(patsubst $(mpi_tests_source)/%.f90,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.f90))
-mpi_tests_tool := $(mpi_tests_build)/libbcast_counter.so
+mpi_tests_tool := $(mpi_tests_build)/libbcast_counter.so $(mpi_tests_build)/libprogress_sleeps.so
 # They stand for drivers, by whose names the library finds them.
 mpi_tests_drivers := $(mpi_tests_build)/libdevice_driver_cuda.so $(mpi_tests_build)/libdevice_driver_rocm.so
 
@@ -61,7 +61,7 @@ $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) -cpp $(mpi_tests_fortran_names) -J $(@D) $< -o $@
 
-$(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
+$(mpi_tests_tool): $(mpi_tests_build)/lib%.so: $(mpi_tests_source)/tool/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The family of MPI that the programs are built with and run on: Open MPI, or MPICH (CASTOFF_TEST_FAMILY=mpich), which has
-# other wrappers, another launcher and another library of castoff's. Part of run.sh.
+# other wrappers, another launcher and another library of castoff's. Its ranks keep their cores while they wait, so all of
+# its programs, native ones too, run with a preload that gives them away ($sleeps). Part of run.sh.
 
 family=${CASTOFF_TEST_FAMILY:-open_mpi}
 case $family in
-open_mpi) build=$top/build/tests/mpi library=build/libcastoff.so ;;
-mpich) build=$top/build/tests/mpi-mpich library=build/libcastoff-mpich.so ;;
+open_mpi) build=$top/build/tests/mpi library=build/libcastoff.so sleeps="" ;;
+mpich) build=$top/build/tests/mpi-mpich library=build/libcastoff-mpich.so sleeps=$build/libprogress_sleeps.so ;;
 *)
     echo "run.sh: CASTOFF_TEST_FAMILY=$family is neither open_mpi nor mpich" >&2
     return 1

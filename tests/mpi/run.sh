@@ -116,12 +116,13 @@ mode_settings() {
     local tool=$build/libbcast_counter.so preload=$library
     settings=()
     case $1/$2 in
-    native/none) return 0 ;;
+    native/none) preload="" ;;
     native/*) preload=$tool ;;
     */front) preload=$tool:$library ;;
     */behind) preload=$library:$tool ;;
     esac
-    settings+=("LD_PRELOAD=$preload")
+    preload+=${preload:+${sleeps:+:}}$sleeps
+    [ -z "$preload" ] || settings+=("LD_PRELOAD=$preload")
     case $1 in
     off) settings+=(CASTOFF_ENABLE=0) ;;
     on | faults | damage)

@@ -135,6 +135,8 @@ class Runner:
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("CASTOFF_") and name != "LD_PRELOAD"}
         environment |= {"SUITE_RUN": mark, "OMPI_MCA_orte_tmpdir_base": str(scratch)}
+        if self.options.preload:
+            environment["LD_PRELOAD"] = str(self.options.preload.resolve())
         if mode != "native":
             environment |= {name: value for name, value in MODES[mode].items()
                             if self.options.family != "mpich" or name not in MPICH_LACKS}
@@ -242,6 +244,7 @@ def main():
     parser.add_argument("--folders", required=True, help="folders of the suite, in this order")
     parser.add_argument("--modes", default="default p2p", help=f"of {' '.join(MODES)}")
     parser.add_argument("--family", default="open_mpi", choices=("open_mpi", "mpich"), help="the MPI that it was built for")
+    parser.add_argument("--preload", type=pathlib.Path, help="a library for all programs, native ones too")
     parser.add_argument("--jobs", type=int, default=2, help="tests at a time")
     parser.add_argument("--limit", type=int, default=60, help="seconds for a test")
     parser.add_argument("--max-ranks", type=int, default=16, help="tests of more ranks run with so many")

@@ -110,6 +110,11 @@ castoff=$scratch/castoff/${castoff##*/}
 # shellcheck disable=SC2016 # for the shell that it starts
 own='mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec "$@"' apart=()
 [ "$family" != mpich ] || ! unshare --mount sh -c "$own" sh true 2>/dev/null || apart=(unshare --mount sh -c "$own" sh)
+# And ranks of MPICH keep their cores while they wait.
+if [ "$family" = mpich ]; then
+    mpicc.mpich -O2 -shared -fPIC -o "$scratch/libprogress_sleeps.so" "$top/tests/mpi/tool/progress_sleeps.c" || exit 1
+    set -- --preload "$scratch/libprogress_sleeps.so" "$@"
+fi
 "${apart[@]}" python3 "$here/differential.py" --build "$build" --source "$source" --castoff "$castoff" --scratch "$scratch" \
     --log "$cache/log$suffix" --folders "$folders" "$@" &
 child=$!

@@ -165,6 +165,7 @@ refused "--rounds-min 20 is above --rounds-max 15$" --rounds-max 15 --stock-best
 refused "--batch '1x' is no number from 0" --batch 1x
 refused "--compute 'think' is none of osu, steps, sleep$" --compute think
 refused "--blocks 'odd' is none of growing, equal, long$" --blocks odd
+refused "--family 'lam' is none of open-mpi, mpich$" --family lam
 refused "--in-turn wants two --calls or more, and 'bcast' is one$" --in-turn
 refused "--in-turn is not for 'overlap'$" --in-turn --calls bcast,overlap
 refused "--in-turn is not for 'latency'$" --in-turn --calls latency,rate p2p
@@ -328,4 +329,32 @@ ok "the laboratory: without mpirun's race at its start" [ "$(grep -c setpgid "$w
 mv "$work/bin/bench" "$work/bin/away"
 run "$castoff" bench -n 2
 ok "missing program: said" err_has 'make bench-programs'
+
+# MPICH, with stand-ins for its launcher and its program.
+run "$castoff" bench --family mpich -n 2
+ok "MPICH: its missing program: said" err_has 'make bench-mpich'
+ok "MPICH: its missing program: status 127" status_is 127
+mkdir -p "$work/bin/bench/mpich" "$work/path"
+printf '#!/bin/sh\n' >"$work/bin/bench/mpich/coll"
+cp "$work/bin/bench/mpich/coll" "$work/bin/bench/mpich/p2p"
+cat >"$work/path/mpiexec.mpich" <<'END'
+#!/bin/sh
+echo "mpiexec $*" >&2
+echo "row bcast 8 1 castoff 0 6 10 10 10 10 10 10"
+echo "row bcast 8 1 stock 0 6 20 20 20 20 20 20"
+END
+chmod +x "$work/bin/bench/mpich"/* "$work/path/mpiexec.mpich"
+run env PATH="$work/path:$PATH" "$castoff" bench --family mpich -n 2 --calls bcast --sizes 8
+ok "MPICH: its library is not here: said" err_has 'libcastoff-mpich.so is neither'
+: >"$work/bin/libcastoff-mpich.so"
+run env PATH="$work/path:$PATH" "$castoff" bench --family mpich -n 2 --calls bcast --sizes 8 --stock-best --csv "$work/b.csv"
+ok "MPICH: by its launcher, in one job" [ "$(grep -c '^mpiexec -n 2 ' "$work/err")" -eq 1 ]
+ok "MPICH: its program, under castoff" err_has ' run .*/bench/mpich/coll --calls bcast '
+ok "MPICH: no words for Open MPI" [ "$(grep -cE -e '--mca|oversubscribe' "$work/err")" -eq 0 ]
+ok "MPICH: what came out" grep -q '^bcast,2,8,stock,default,.*,2.0' "$work/b.csv"
+run env PATH="$work/path:$PATH" "$castoff" bench p2p --family mpich -n 2 --calls latency --sizes 8
+ok "MPICH: nobody asks for messages, which stay its own" [ "$(grep -c CASTOFF_P2P "$work/err")" -eq 0 ]
+CASTOFF_LAB_HOSTS=2 CASTOFF_LAB_MPIRUN=none CASTOFF_LAB_MPIEXEC=$work/path/mpiexec.mpich run "$castoff" bench --family mpich \
+    -n 2 --calls bcast --sizes 8
+ok "MPICH: the laboratory's launcher" err_has '^mpiexec -n 2 '
 finish

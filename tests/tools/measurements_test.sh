@@ -26,6 +26,27 @@ echo "earlier rows" >"$tree/docs/measurements.md"
 run "$tree/bench/all.sh" "$tree/build" M13
 ok "some figures beside the rows of an earlier run" [ "$(grep -c '^row M' "$tree/docs/measurements.md")" -eq 15 ]
 
+# Over another MPI: the figures that there are, which say so, and no table.
+mkdir "$work/path"
+printf '#!/bin/sh\necho "mpirun (Open MPI) 5.0.7"\n' >"$work/path/mpirun"
+printf '#!/bin/sh\nprintf "MPICH Version:\\t4.0.2\\n"\n' >"$work/path/mpichversion"
+printf '#!/bin/sh\nprintf "M1\\twhat\\tstock\\t$FIGURES_FAMILY\\t<= 5\\treached\\tcommand\\n"\n' >"$tree/bench/figures/M1.sh"
+chmod +x "$work/path"/*
+rm -f "$tree/bench/runs.tsv"
+echo "earlier rows" >"$tree/docs/measurements.md"
+run env FAMILY=mpich PATH="$work/path:$PATH" "$tree/bench/all.sh" "$tree/build" M1
+run env PATH="$work/path:$PATH" "$tree/bench/all.sh" "$tree/build" M1
+ok "another MPI: the runs say which" [ "$(cut -f 4- "$tree/bench/runs.tsv" | tr '\t\n' '/;')" = \
+    "M1 MPICH 4.0.2/reached/mpich/<= 5;M1 Open MPI 5.0.7/reached//<= 5;" ]
+ok "another MPI: rows in a folder of its own" [ -s "$tree/build/figures-MPICH-4.0.2/M1.row" ]
+ok "another MPI: the file stays" grep -qx 'earlier rows' "$tree/docs/measurements.md"
+run env FAMILY=mpich PATH="$work/path:$PATH" "$tree/bench/all.sh" "$tree/build" M2
+ok "another MPI: a figure that there is not" status_is 2
+run env FAMILY=lam "$tree/bench/all.sh" "$tree/build" M1
+ok "another MPI: one that is none" err_has 'FAMILY=lam is not mpich'
+printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >"$work/path/mpirun"
+PATH=$work/path:$PATH
+
 # Runs that were measured stay, whatever they found; one that was not measured is none.
 printf '#!/bin/sh\nprintf "M1\\twhat\\tstock\\t7 ms\\t<= 5\\tnot reached\\tcommand\\n"\n' >"$tree/bench/figures/M1.sh"
 printf '#!/bin/sh\nprintf "M2\\twhat\\tstock\\tno laboratory\\t<= 5\\tnot measured\\tcommand\\n"\n' >"$tree/bench/figures/M2.sh"

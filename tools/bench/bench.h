@@ -47,6 +47,7 @@ struct co_bench_request {
     bool without_castoff;    // stock against stock
     bool forces;             // takes whatever is possible, as --tune must
     bool takes_turns;        // calls of one size in the same rounds, held against the first
+    const char *family;      // of the MPI: "open-mpi", "mpich"; NULL: the former
     const char *calls_given; // NULL: the usual ones
     const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute, *blocks,
         *pin;                     // NULL: the program's default

@@ -106,6 +106,15 @@ static int check_pin(const struct complaint *complaint, const char *text)
     return -EINVAL;
 }
 
+static int check_family(const struct complaint *complaint, const char *text)
+{
+    if (!text || strcmp(text, "open-mpi") == 0 || strcmp(text, "mpich") == 0) {
+        return 0;
+    }
+    snprintf(complaint->why, complaint->room, "--family '%s' is none of open-mpi, mpich", text);
+    return -EINVAL;
+}
+
 int co_bench_request_check(const struct co_bench_request *request, char *why, size_t why_room)
 {
     struct complaint complaint = {why, why_room};
@@ -117,5 +126,6 @@ int co_bench_request_check(const struct co_bench_request *request, char *why, si
     failed = failed ? failed : check_compute(&complaint, request->compute);
     failed = failed ? failed : check_blocks(&complaint, request->blocks);
     failed = failed ? failed : check_pin(&complaint, request->pin);
+    failed = failed ? failed : check_family(&complaint, request->family);
     return failed ? failed : check_root(&complaint, request);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Starts the benchmark program under mpirun (the laboratory's when we are inside one) and reads its rows. One job
+// Starts the benchmark program under its launcher (bench_launcher.c) and reads its rows. One job
 // has castoff, stock and stock's algorithms side by side; what can be chosen of the stock MPI for a whole job only
 // (components sm, han, adapt, for messages ucx; tuned's algorithms for MPI_Allgatherv) gets jobs of its own, each with
 // castoff beside it. Cold.
@@ -14,12 +14,14 @@
 
 #include "base/plain_text.h"
 #include "base/settings.h"
+#include "bench_launcher.h"
 #include "tools/launch/child.h"
 #include "tools/launch/command.h"
+#include "tools/launch/families.h"
 #include "tools/launch/places.h"
 #include "tools/launch/wrapper.h"
 
-enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25, FORCED = 9, PROXIED = 4 };
+enum { LINE_MAX_BYTES = 1 << 25, FORCED = 9, PROXIED = 4 };
 
 struct job {
     const char *name, *variable, *value;
@@ -47,72 +49,6 @@ static const struct job jobs[] = {
      0},
 };
 
-struct words {
-    char *list[WORDS_MAX];
-    int count;
-};
-
-static void put(struct words *words, const char *word)
-{
-    if (words->count < WORDS_MAX - 1) {
-        words->list[words->count++] = strdup(word);
-    }
-}
-
-static void put_pair(struct words *words, const char *name, const char *value)
-{
-    if (value) {
-        put(words, name);
-        put(words, value);
-    }
-}
-
-static void put_split(struct words *words, const char *text)
-{
-    while (text && *text) {
-        size_t blank = strspn(text, " "), length = strcspn(text + blank, " ");
-        char *word = strndup(text + blank, length);
-        if (word && length) {
-            put(words, word);
-        }
-        free(word);
-        text += blank + length;
-    }
-}
-
-static void put_mca(struct words *words, const char *name, const char *value)
-{
-    put(words, "--mca");
-    put_pair(words, name, value);
-}
-
-static void put_launcher(struct words *words, const struct co_bench_request *request, const struct job *job, int ranks)
-{
-    const char *lab = co_environment("CASTOFF_LAB_MPIRUN");
-    char number[16];
-    put(words, lab ? lab : "mpirun");
-    if (!lab) {
-        put_split(words, "--oversubscribe --bind-to none");
-        if (geteuid() == 0) {
-            put(words, "--allow-run-as-root");
-        }
-        if (ranks > sysconf(_SC_NPROCESSORS_ONLN)) {
-            put_mca(words, "mpi_yield_when_idle", "1");
-        }
-    }
-    if (job->variable) {
-        put_mca(words, job->variable, job->value);
-        put_split(words, job->words);
-    }
-    // Without it the forced algorithm of a communicator is not looked at; the default choice stays as it is.
-    if (!request->is_p2p) {
-        put_mca(words, "coll_tuned_use_dynamic_rules", "1");
-    }
-    put_split(words, request->mpirun_arguments);
-    snprintf(number, sizeof number, "%d", ranks);
-    put_pair(words, "-n", number);
-}
-
 // Messages are off by default, and a comparison without them is none: unless somebody says otherwise they are on.
 static int put_forced(const struct co_bench_request *request, char **settings)
 {
@@ -121,6 +57,9 @@ static int put_forced(const struct co_bench_request *request, char **settings)
                                 "CASTOFF_BCAST_INIT=yes", "CASTOFF_ALLGATHER_INIT=yes", "CASTOFF_ALLGATHERV_INIT=yes"};
     _Static_assert(sizeof forced / sizeof *forced == FORCED, "there is room for them");
     static char messages[] = "CASTOFF_P2P=yes";
+    if (request->is_p2p && co_bench_is_mpich(request)) {
+        return 0; // which keeps them
+    }
     if (request->is_p2p) {
         settings[0] = messages;
         return request->forces || !co_environment("CASTOFF_P2P");
@@ -152,7 +91,7 @@ static int put_proxies(const struct co_bench_request *request, char **settings)
     return count;
 }
 
-static int put_wrapper(struct words *words, const struct co_bench_request *request)
+static int put_wrapper(struct co_bench_words *words, const struct co_bench_request *request)
 {
     struct co_wrapper wrapper;
     char *settings[BENCH_SETTINGS_MAX + FORCED + PROXIED + 1];
@@ -164,45 +103,45 @@ static int put_wrapper(struct words *words, const struct co_bench_request *reque
     settings[count] = NULL;
     int failed = co_wrapper_make(&wrapper, settings);
     for (int i = 0; i < wrapper.count && !failed; i++) {
-        put(words, wrapper.words[i]);
+        co_bench_words_put(words, wrapper.words[i]);
     }
     return failed;
 }
 
-static void put_numbers(struct words *words, const char *name, const size_t *numbers, int count)
+static void put_numbers(struct co_bench_words *words, const char *name, const size_t *numbers, int count)
 {
     char text[BENCH_SIZES_MAX * 24] = "";
     for (int i = 0; i < count; i++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%zu", i ? "," : "", numbers[i]);
     }
-    put_pair(words, name, text);
+    co_bench_words_put_pair(words, name, text);
 }
 
-static void put_program(struct words *words, const struct co_bench_request *request, const char *program,
+static void put_program(struct co_bench_words *words, const struct co_bench_request *request, const char *program,
                         const struct job *job)
 {
     bool is_default = !job->variable;
-    put(words, program);
-    put_pair(words, "--calls", job->only_call ? job->only_call : request->calls);
+    co_bench_words_put(words, program);
+    co_bench_words_put_pair(words, "--calls", job->only_call ? job->only_call : request->calls);
     put_numbers(words, "--sizes", request->sizes, request->size_count);
     if (request->is_p2p) {
         put_numbers(words, "--depths", request->depths, request->depth_count);
     }
-    put_pair(words, "--seconds", request->seconds);
-    put_pair(words, "--rounds-min", request->rounds_min);
-    put_pair(words, "--rounds-max", request->rounds_max);
-    put_pair(words, "--batch", request->batch);
-    put_pair(words, "--late-ms", request->late_ms);
-    put_pair(words, "--root", request->root);
-    put_pair(words, "--compute", request->compute);
-    put_pair(words, "--blocks", request->blocks);
-    put_pair(words, "--pin", request->pin);
+    co_bench_words_put_pair(words, "--seconds", request->seconds);
+    co_bench_words_put_pair(words, "--rounds-min", request->rounds_min);
+    co_bench_words_put_pair(words, "--rounds-max", request->rounds_max);
+    co_bench_words_put_pair(words, "--batch", request->batch);
+    co_bench_words_put_pair(words, "--late-ms", request->late_ms);
+    co_bench_words_put_pair(words, "--root", request->root);
+    co_bench_words_put_pair(words, "--compute", request->compute);
+    co_bench_words_put_pair(words, "--blocks", request->blocks);
+    co_bench_words_put_pair(words, "--pin", request->pin);
     if (request->takes_turns && !job->only_call) {
-        put(words, "--in-turn");
+        co_bench_words_put(words, "--in-turn");
     }
     if (request->against_best && is_default && !request->is_p2p) {
-        put(words, "--algorithms");
+        co_bench_words_put(words, "--algorithms");
     }
 }
 
@@ -294,10 +233,11 @@ static int judge_run(const struct job *job, const struct co_child_result *result
 static int run_job(const struct co_bench_request *request, struct co_bench_results *results, const struct job *job,
                    int ranks, const char *program)
 {
-    struct words words = {.count = 0};
+    struct co_bench_words words = {.count = 0};
     struct reader reader = {.results = results, .job = job->name, .ranks = ranks};
     struct co_child_result result;
-    put_launcher(&words, request, job, ranks);
+    struct co_bench_stock stock = {job->variable, job->value, job->words};
+    co_bench_launcher_put(&words, request, &stock, ranks);
     if (!request->without_castoff && put_wrapper(&words, request)) {
         co_command_complain(&co_command_bench, "too many settings");
         return TOOL_FAILED;
@@ -316,9 +256,7 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
         status = judge_run(job, &result, &reader);
     }
     free(reader.line);
-    for (int i = 0; i < words.count; i++) {
-        free(words.list[i]);
-    }
+    co_bench_words_release(&words);
     return status;
 }
 
@@ -341,19 +279,36 @@ static bool is_for(const struct job *job, const struct co_bench_request *request
 {
     bool is_for_them = request->is_p2p ? job->is_for_messages : job->is_for_collectives;
     return is_for_them && (job->only_ranks == 0 || job->only_ranks == ranks) &&
+           !(job->variable && co_bench_is_mpich(request)) &&
            (!job->only_call || co_bench_calls_have(request->calls, job->only_call));
+}
+
+// Exit status.
+static int find_parts(const struct co_bench_request *request, char program[PATH_MAX])
+{
+    bool is_mpich = co_bench_is_mpich(request);
+    const char *name = request->is_p2p ? "p2p" : "coll";
+    const char *in_mpich = request->is_p2p ? "mpich/p2p" : "mpich/coll";
+    const char *needed = is_mpich ? CO_FAMILY_LIBRARY_MPICH : "libcastoff.so";
+    char library[PATH_MAX];
+    if (co_places_bench_program(program, is_mpich ? in_mpich : name)) {
+        co_command_complain(&co_command_bench, "the benchmark program is missing; make %s builds it",
+                            is_mpich ? "bench-mpich" : "bench-programs");
+        return TOOL_NOT_FOUND;
+    }
+    if (!request->without_castoff && co_places_preload(library, needed)) {
+        co_command_complain(&co_command_bench, "%s is neither beside the castoff command nor in ../lib", needed);
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
 }
 
 int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results)
 {
-    char program[PATH_MAX], library[PATH_MAX];
-    if (co_places_bench_program(program, request->is_p2p ? "p2p" : "coll")) {
-        co_command_complain(&co_command_bench, "the benchmark program is missing; make bench-programs builds it");
-        return TOOL_NOT_FOUND;
-    }
-    if (!request->without_castoff && co_places_library(library)) {
-        co_command_complain(&co_command_bench, "libcastoff.so is neither beside the castoff command nor in ../lib");
-        return TOOL_FAILED;
+    char program[PATH_MAX];
+    int lacking = find_parts(request, program);
+    if (lacking) {
+        return lacking;
     }
     bool is_lab = co_environment("CASTOFF_LAB_MPIRUN") != NULL;
     results->node_ranks = node_ranks_of(request);

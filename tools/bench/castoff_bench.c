@@ -17,6 +17,7 @@ enum {
     OPTION_LAB = 256,
     OPTION_RATE,
     OPTION_LAB_ARGUMENTS,
+    OPTION_FAMILY,
     OPTION_CALLS,
     OPTION_SIZES,
     OPTION_DEPTHS,
@@ -46,6 +47,7 @@ static const struct option long_options[] = {
     {"lab", required_argument, NULL, OPTION_LAB},
     {"rate", required_argument, NULL, OPTION_RATE},
     {"lab-options", required_argument, NULL, OPTION_LAB_ARGUMENTS},
+    {"family", required_argument, NULL, OPTION_FAMILY},
     {"calls", required_argument, NULL, OPTION_CALLS},
     {"sizes", required_argument, NULL, OPTION_SIZES},
     {"depths", required_argument, NULL, OPTION_DEPTHS},
@@ -83,6 +85,8 @@ static const char **text_option(struct co_bench_request *request, struct co_benc
         return &lab->rate;
     case OPTION_LAB_ARGUMENTS:
         return &lab->arguments;
+    case OPTION_FAMILY:
+        return &request->family;
     case OPTION_CALLS:
         return &request->calls_given;
     case OPTION_SECONDS:
@@ -378,6 +382,8 @@ const struct co_command co_command_bench = {
     "  --blocks KIND        of the allgatherv and alltoallv calls: growing (each rank's longer than the one before, the default),\n"
     "                       equal, or long (the first rank's ten times the others')\n"
     "  --mpirun-options W   more words for mpirun, separated by blanks\n"
+    "  --family FAMILY      of the MPI: open-mpi (the default), or mpich (make bench-mpich), where stock is MPICH's own choice\n"
+    "                       and messages stay its own\n"
     "  --lab HOSTS          in the laboratory, with so many hosts (needs root)\n"
     "  --rate RATE          rate of its links, such as 200mbit, or none\n"
     "  --lab-options W      more words for tests/lab/lab.sh\n"
