@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many files this process may still open: who takes the last descriptors breaks others who need one later.
+// How many files this process may still open: who takes the last descriptors breaks others who need one later. And
+// whether a descriptor is still the one that it was: a program may close all that it does not know. And writing what
+// must not end the process.
 #ifndef CASTOFF_BASE_DESCRIPTORS_H
 #define CASTOFF_BASE_DESCRIPTORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 // Counted up to `wanted`; opens none itself. Any thread, but what others open meanwhile is not in it.
 int co_descriptors_left(int wanted);
 // The limit of this process (ulimit -n), for messages; INT_MAX: none.
 int co_descriptors_limit(void);
+
+// The file behind a descriptor, by which its number is known again.
+struct co_descriptor_file {
+    dev_t device;
+    ino_t inode;
+};
+
+int co_descriptor_note(int fd, struct co_descriptor_file *file); // 0 or -errno
+// False: it was closed, and its number may be another file's.
+bool co_descriptor_is_of(int fd, const struct co_descriptor_file *file);
+
+// All of it, as write(2). 0 or -errno: neither a reader who has gone (SIGPIPE) nor a limit of file sizes (SIGXFSZ) is
+// told to the program by a signal. Any thread.
+int co_descriptor_write(int fd, const void *bytes, size_t count);
 
 #endif

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/counters.h"
+#include "base/descriptors.h"
 #include "base/fnv.h"
 
 #define LIVE_MAGIC UINT64_C(0x736574616f66666f) // "offoates": no text, so that no text is taken for it
@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct live_head) <= CO_COUNTER_PAGE, "the head has a page
 _Static_assert(sizeof co_counter_values % CO_COUNTER_PAGE == 0, "the values have pages of their own");
 
 static int live_file = -1;
-static struct stat live_identity; // of it: the program may have closed the descriptor, and its number be another file's
+static struct co_descriptor_file live_memory; // behind it
 
 // Two castoffs with the same digest count the same things in the same order.
 static uint32_t digest_names(void)
@@ -119,10 +119,11 @@ int co_live_counters_open(const char *job, int rank, int ranks, uint64_t started
         return -errno;
     }
     int error = fill(file, &head);
-    if (error != 0 || fstat(file, &live_identity) != 0) {
+    error = error == 0 ? co_descriptor_note(file, &live_memory) : error;
+    if (error != 0) {
         make_private(true);
         close(file);
-        return error != 0 ? error : -EIO;
+        return error;
     }
     live_file = file;
     return 0;
@@ -130,9 +131,7 @@ int co_live_counters_open(const char *job, int rank, int ranks, uint64_t started
 
 static void close_file(void)
 {
-    struct stat now;
-    if (live_file >= 0 && fstat(live_file, &now) == 0 && now.st_dev == live_identity.st_dev &&
-        now.st_ino == live_identity.st_ino) {
+    if (live_file >= 0 && co_descriptor_is_of(live_file, &live_memory)) { // else the program has closed it
         close(live_file);
     }
     live_file = -1;

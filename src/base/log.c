@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/atomics.h"
+#include "base/descriptors.h"
 #include "base/plain_text.h"
 #include "base/settings.h"
 
@@ -27,6 +28,7 @@ _Static_assert(sizeof subsys_names / sizeof subsys_names[0] == CO_SUBSYS_COUNT, 
 static _Atomic int levels[CO_SUBSYS_COUNT] = {CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN,
                                               CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN};
 static _Atomic int output = STDERR_FILENO;
+static struct co_descriptor_file output_file; // behind it, where it is not stderr
 static int own_rank = -1;
 static char own_host[HOST_MAX_BYTES] = "?";
 
@@ -35,19 +37,20 @@ bool co_log_is_on(enum co_log_level level, enum co_log_subsys subsys)
     return (int)level <= co_load_relaxed(&levels[subsys]);
 }
 
-static void write_whole(int file, const char *text, size_t length)
+// Where the program has closed the log's file its number may be that of a file of the program's, which no line is for.
+static int output_now(void)
 {
-    while (length > 0) {
-        ssize_t written = write(file, text, length);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return; // nowhere to complain
-        }
-        text += written;
-        length -= (size_t)written;
+    int file = co_load_relaxed(&output); // relaxed: the file descriptor is its whole value
+    if (file != STDERR_FILENO && !co_descriptor_is_of(file, &output_file)) {
+        file = STDERR_FILENO;
+        co_store_relaxed(&output, file);
     }
+    return file;
+}
+
+static void write_whole(const char *text, size_t length)
+{
+    (void)co_descriptor_write(output_now(), text, length); // nowhere to complain
 }
 
 void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char *format, ...)
@@ -79,7 +82,7 @@ void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char
         }
     }
     line[length] = '\n';
-    write_whole(co_load_relaxed(&output), line, length + 1);
+    write_whole(line, length + 1);
     errno = saved_errno;
 }
 
@@ -92,13 +95,13 @@ void co_log_text(const char *text)
     for (unsigned bytes; *text != '\0'; text += bytes) {
         bytes = co_plain_bytes(text);
         if (bytes == 0) {
-            write_whole(co_load_relaxed(&output), from, (size_t)(text - from));
-            write_whole(co_load_relaxed(&output), "?", 1);
+            write_whole(from, (size_t)(text - from));
+            write_whole("?", 1);
             bytes = 1;
             from = text + 1;
         }
     }
-    write_whole(co_load_relaxed(&output), from, (size_t)(text - from));
+    write_whole(from, (size_t)(text - from));
     errno = saved_errno;
 }
 
@@ -153,7 +156,7 @@ static void open_file(const char *pattern)
         // Not to wait for the reader of a fifo, who may never come; once there, he gets every line. The user has
         // written this name: it may be a link, as any redirection's may.
         file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-        result = file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0 ? -errno : 0;
+        result = file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0 ? -errno : co_descriptor_note(file, &output_file);
     }
     if (result != 0) {
         co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE,
@@ -191,9 +194,10 @@ const char *co_log_host(void)
 
 void co_log_close(void)
 {
-    int file = atomic_exchange_explicit(&output, STDERR_FILENO, memory_order_relaxed);
+    int file = output_now();
 
     if (file != STDERR_FILENO) {
+        co_store_relaxed(&output, STDERR_FILENO); // relaxed: as above
         close(file);
     }
 }

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+
 enum { LOCK_TRIES = 100, LOCK_PAUSE_NS = 10000000 }; // a second for others, who need a moment
 
 #define TEXT_MAX ((size_t)(CO_TUNE_ROWS_MAX + 8) * CO_TUNE_ROW_TEXT_MAX) // the head is shorter than eight rows
@@ -93,9 +95,8 @@ static int write_file(const struct co_tune_table *table, const char *path, mode_
     }
     int used = snprintf(text, TEXT_MAX, "# Learnt by jobs (CASTOFF_TUNE_LEARN).\n%s", co_tune_table_head);
     co_tune_table_print(table, text + used, TEXT_MAX - (size_t)used);
-    size_t bytes = strlen(text);
-    ssize_t wrote = write(descriptor, text, bytes); // short when the disk is full
-    int error = wrote != (ssize_t)bytes ? (wrote < 0 ? errno : ENOSPC) : fchmod(descriptor, mode) != 0 ? errno : 0;
+    int error = -co_descriptor_write(descriptor, text, strlen(text));
+    error = error == 0 && fchmod(descriptor, mode) != 0 ? errno : error;
     error = close(descriptor) != 0 && error == 0 ? errno : error;
     error = error == 0 && rename(name, path) != 0 ? errno : error;
     if (error != 0) {

@@ -3,6 +3,7 @@
 // Gathers the report over the ranks and puts it where the setting says.
 #include "pmpi/report/report.h"
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "pmpi/life/process.h"
@@ -10,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,15 +82,19 @@ static void put(const char *path, const char *text)
     // Not to wait for the reader of a fifo, who may never come; once there, he gets all of it. The user has written
     // this name: it may be a link.
     int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-    FILE *file = descriptor >= 0 && fcntl(descriptor, F_SETFL, 0) == 0 ? fdopen(descriptor, "w") : NULL;
-    if (file == NULL || fputs(text, file) == EOF) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report cannot be written to %s: %s (CASTOFF_REPORT)", path,
-               strerror(errno));
+    int error = descriptor < 0 || fcntl(descriptor, F_SETFL, 0) != 0 ? -errno : 0;
+    bool is_there = error == 0;
+    if (is_there) {
+        error = co_descriptor_write(descriptor, text, strlen(text));
     }
-    if (file == NULL && descriptor >= 0) {
-        close(descriptor);
-    } else if (file != NULL && fclose(file) != 0) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report in %s is not complete: %s", path, strerror(errno));
+    if (descriptor >= 0 && close(descriptor) != 0 && error == 0) {
+        error = -errno;
+    }
+    if (error != 0) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI,
+               is_there ? "the report in %s is not complete: %s"
+                        : "the report cannot be written to %s: %s (CASTOFF_REPORT)",
+               path, strerror(-error));
     }
 }
 

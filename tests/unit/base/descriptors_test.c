@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Descriptors are counted as they are, with and without a limit that is near.
+// Descriptors are counted as they are, with and without a limit that is near, and known again; writes that fail without
+// a signal: a pipe that nobody reads, a file at its limit.
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -49,11 +54,96 @@ static void no_more_are_counted_than_wanted(void **state)
     assert_int_equal(co_descriptors_left(7), 7);
 }
 
+static volatile sig_atomic_t told;
+
+static void note_signal(int number)
+{
+    (void)number;
+    told++;
+}
+
+static void a_pipe_without_reader_is_an_error(void **state)
+{
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(co_descriptor_write(ends[1], "abc", 3), 0);
+    close(ends[0]);
+    assert_int_equal(co_descriptor_write(ends[1], "abc", 3), -EPIPE);
+    assert_int_equal(told, 0);
+    assert_true(write(ends[1], "abc", 3) < 0); // the program's own does as ever
+    assert_int_equal(told, 1);
+    close(ends[1]);
+}
+
+static void a_file_at_its_limit_is_an_error(void **state)
+{
+    struct rlimit before, few;
+    FILE *file = tmpfile();
+    (void)state;
+    assert_non_null(file);
+    told = 0;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    few = (struct rlimit){4, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    int error = co_descriptor_write(fileno(file), "abcdef", 6);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(error, -EFBIG);
+    assert_int_equal(told, 0);
+    assert_int_equal(lseek(fileno(file), 0, SEEK_CUR), 4);
+    fclose(file);
+}
+
+static void a_signal_that_waited_before_still_waits(void **state)
+{
+    int ends[2];
+    sigset_t one, waiting;
+    (void)state;
+    told = 0;
+    sigemptyset(&one);
+    sigaddset(&one, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    raise(SIGPIPE);
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    assert_int_equal(co_descriptor_write(ends[1], "abc", 3), -EPIPE);
+    close(ends[1]);
+    assert_int_equal(sigpending(&waiting), 0);
+    assert_true(sigismember(&waiting, SIGPIPE));
+    assert_int_equal(told, 0);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    assert_int_equal(told, 1);
+}
+
+static void a_number_of_another_file_is_not_taken_for_the_first(void **state)
+{
+    struct co_descriptor_file file;
+    FILE *first = tmpfile(), *second = tmpfile();
+    (void)state;
+    assert_non_null(first);
+    assert_non_null(second);
+    int fd = fileno(first);
+    assert_int_equal(co_descriptor_note(fd, &file), 0);
+    assert_true(co_descriptor_is_of(fd, &file));
+    assert_int_equal(dup2(fileno(second), fd), fd);
+    assert_false(co_descriptor_is_of(fd, &file));
+    fclose(first);
+    assert_false(co_descriptor_is_of(fd, &file));
+    assert_int_equal(co_descriptor_note(fd, &file), -EBADF);
+    fclose(second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_can_be_opened),
         cmocka_unit_test(no_more_are_counted_than_wanted),
+        cmocka_unit_test(a_number_of_another_file_is_not_taken_for_the_first),
+        cmocka_unit_test(a_pipe_without_reader_is_an_error),
+        cmocka_unit_test(a_file_at_its_limit_is_an_error),
+        cmocka_unit_test(a_signal_that_waited_before_still_waits),
     };
+    signal(SIGPIPE, note_signal);
+    signal(SIGXFSZ, note_signal);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

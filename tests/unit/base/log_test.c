@@ -2,6 +2,7 @@
 //
 // The log: prefix, levels and subsystems, files by pattern, and that nothing in a message can forge another line.
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -219,6 +220,30 @@ static void a_fifo_without_reader_holds_nobody_up(void **state)
     assert_non_null(strstr(text, "still logged\n"));
 }
 
+// As a daemon does that closes all descriptors it does not know, and then opens its own files.
+static void a_file_of_the_programs_gets_no_line(void **state)
+{
+    int own = open(path_of("log"), O_RDWR | O_CREAT | O_CLOEXEC, 0600), log, theirs;
+
+    (void)state;
+    assert_true(own >= 0);
+    close(own);
+    open_log(1, "info", "all", "log"); // takes the lowest number that is free, as open did
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "before");
+    log = own;
+    close(log);
+    theirs = open(path_of("theirs"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(theirs, log);
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "to stderr");
+    co_log_close();
+    assert_int_equal(fcntl(theirs, F_GETFD), FD_CLOEXEC);
+    close(theirs);
+    assert_string_equal(content_of("theirs"), "");
+    assert_non_null(strstr(content_of("log"), "before"));
+    assert_null(strstr(content_of("log"), "stderr"));
+    unlink(path_of("theirs"));
+}
+
 static void every_subsystem_can_be_chosen(void **state)
 {
     static const char *const names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm", "verbs", "p2p"};
@@ -258,6 +283,7 @@ int main(void)
         cmocka_unit_test_teardown(an_open_log_can_be_opened_again, tidy),
         cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_named, tidy),
         cmocka_unit_test(a_fifo_without_reader_holds_nobody_up),
+        cmocka_unit_test_teardown(a_file_of_the_programs_gets_no_line, tidy),
         cmocka_unit_test_teardown(every_subsystem_can_be_chosen, tidy),
     };
 
