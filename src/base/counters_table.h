@@ -83,7 +83,7 @@ CO_COUNTER(ADAPT_SPENT, "adapt_spent_ns", EXPERT, "ns", "that trials took longer
 CO_COUNTER(PROGRESS_CALLBACK, "progress_by_callback", EXPERT, "times", "engine moved from inside a native call")
 CO_COUNTER(PROGRESS_WORKER, "progress_by_worker", EXPERT, "times", "engine moved by a worker thread")
 CO_COUNTER(WORKER_TURNS, "worker_turns", EXPERT, "times", "a worker thread was awake and looked for something to do")
-CO_COUNTER(WAIT_YIELDS, "wait_yields", USER, "times", "a waiting call gave up the processor")
+CO_COUNTER(WAIT_YIELDS, "wait_yields", EXPERT, "times", "a waiting call gave up the processor")
 CO_COUNTER(WAIT_SLEEPS, "wait_sleeps", USER, "times", "a waiting call slept")
 CO_COUNTER(MESSAGES_SENT, "messages_sent", USER, "messages", "sent from rank to rank for castoff's own matcher, to oneself included")
 CO_COUNTER(MESSAGE_BYTES, "message_bytes_sent", USER, "bytes", "payload of them")
