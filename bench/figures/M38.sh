@@ -3,7 +3,7 @@
 #
 # M38: Fourier transforms in three dimensions with two MPI_Ialltoalls in flight, without warm-up (bench/fft3d.c): the whole
 # time by proxies over stock's; and by proxies that take whole messages through their memory over that. At a rate at which
-# communication alone takes about as long as the computation, or there would be little to hide.
+# communication takes longer than the computation: there is something to hide, and more than can be hidden.
 . "$(dirname "$0")/figure.sh"
 . "$(dirname "$0")/computing.sh"
 rate=400mbit side=$((hosts > 2 ? 128 : 64)) rounds=12
