@@ -30,8 +30,9 @@ struct co_check_result {
 // since the first, or 0. `castoff`, `stock`: what each of `count` rounds took, in ns, `batch` broadcasts a round.
 double co_check_fades_after(const double *castoff, const double *stock, size_t count, int batch);
 
-// Whether multicast had stopped when the job ended, after its times were read: `unheard_bytes` came to some host by repair
-// since the last of it. However slow broadcasts became and whatever was lost: what is heard at the end has not stopped.
+// Whether multicast had stopped when the job ended, after its times were read: `unheard_bytes` came to some host by
+// repair since the last of it. However slow broadcasts became and whatever was lost: what is heard at the end has not
+// stopped.
 void co_check_judge_end(struct co_check_result *result, uint64_t unheard_bytes);
 
 // Lines for people; true: multicast passes between all hosts, to the end.

@@ -83,8 +83,8 @@ static int second_run(void *argument)
     char name[] = "castoff", subcommand[] = "proxy", option[] = "--job";
     char *arguments[] = {name, subcommand, option, NULL}, *environment[] = {NULL};
 
-    // Not a session of its own: Linux shares processors out by session (autogroups), and beside ranks that yield all the
-    // time a proxy alone in one was seen ready to run for 30 s without getting any (Linux 6.18).
+    // Not a session of its own: Linux shares processors out by session (autogroups), and beside ranks that yield all
+    // the time a proxy alone in one was seen ready to run for 30 s without getting any (Linux 6.18).
     setpgid(0, 0);
     launch->error = chdir("/") != 0 ? -errno : descriptors_reset(launch->connection);
     if (launch->error == 0) {

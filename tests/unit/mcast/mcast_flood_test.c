@@ -14,10 +14,11 @@
 #include "mcast_inside.h"
 #include "mcast_world.h"
 
-enum { MEMBERS = 4, BYTES = 3000, JUNK_MOST = 1024, WAITING_POLLS = 40 };
+enum { MEMBERS = 4, BYTES = 3000, JUNK_MOST = 1024, WAITING_POLLS = 40, JUNK_NS = 100000 };
 
 static const struct co_transport_ops *below;
-static unsigned flooded_polls; // so many, of all members, still find junk alone
+static struct co_loopback_hub *hub;
+static unsigned flooded_polls; // so many, of all members, still find junk alone, which takes time
 static bool is_flooded;        // every poll finds junk besides
 
 static void deliver_junk(unsigned count, co_deliver_fn deliver, void *arg)
@@ -40,6 +41,7 @@ static int poll_flooded(struct co_transport *transport, unsigned budget, co_deli
     if (flooded_polls > 0) {
         flooded_polls--;
         deliver_junk(budget, deliver, arg);
+        co_loopback_advance(hub, co_loopback_now_ns(hub) + JUNK_NS);
         return (int)budget;
     }
     int taken = below->poll(transport, budget, deliver, arg);
@@ -57,6 +59,7 @@ static void flood(struct world *world)
     below = world->transport[0]->ops;
     ops = *below;
     ops.poll = poll_flooded;
+    hub = world->hub;
     for (int rank = 0; rank < MEMBERS; rank++) {
         world->transport[rank]->ops = &ops;
     }

@@ -21,11 +21,11 @@ void inside_count_placed(struct co_mcast *mcast); // into the counters
 void inside_send_control(struct co_mcast_group *group, int to, enum co_control_type type, uint32_t operation,
                          unsigned entries, const uint8_t *body, size_t body_bytes);
 
-size_t inside_kept_bytes(const struct co_mcast *mcast);   // of copies that neighbours may still ask for
+size_t inside_kept_bytes(const struct co_mcast *mcast);    // of copies that neighbours may still ask for
 size_t inside_unheard_bytes(const struct co_mcast *mcast); // brought by repairs since multicast was heard last
-size_t inside_bitmap_bytes(const struct co_mcast *mcast); // of all operations
-size_t inside_staged(const struct co_mcast *mcast);       // early chunks
-size_t inside_seeds(const struct co_mcast *mcast);        // that are open
+size_t inside_bitmap_bytes(const struct co_mcast *mcast);  // of all operations
+size_t inside_staged(const struct co_mcast *mcast);        // early chunks
+size_t inside_seeds(const struct co_mcast *mcast);         // that are open
 int inside_dead_peers(const struct co_mcast *mcast);
 uint64_t inside_controls_sent(const struct co_mcast *mcast);
 enum co_liveness_proof inside_liveness_proof(const struct co_mcast *mcast);

@@ -80,11 +80,13 @@ static void multicast_that_stops_is_seen(void **state)
     assert_true(result.fades_after_s > 19.9 && result.fades_after_s < 20.1);
     free(text);
     result.bytes = 1048576;
-    char stopped[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  retransmitted_bytes 500 bytes\n  unheard_bytes 1048577 bytes\n";
+    char stopped[] =
+        "udp: eth0\n  data_bytes_placed 1000 bytes\n  retransmitted_bytes 500 bytes\n  unheard_bytes 1048577 bytes\n";
     co_check_read_report(&result, stopped);
     assert_true(result.fades_after_s > 19.9 && result.fades_after_s < 20.1);
     // As where losses and a busy machine came together: half as long again, 5 % sent again, and multicast to the end.
-    char heard[] = "udp: eth0\n  data_bytes_placed 100000 bytes\n  retransmitted_bytes 5440 bytes\n  unheard_bytes 2864 bytes\n";
+    char heard[] =
+        "udp: eth0\n  data_bytes_placed 100000 bytes\n  retransmitted_bytes 5440 bytes\n  unheard_bytes 2864 bytes\n";
     co_check_read_report(&result, heard);
     assert_true(result.fades_after_s == 0);
     assert_true(result.again == 0.0544);
