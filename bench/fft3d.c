@@ -252,6 +252,9 @@ static double run_rounds(int rounds, double *took)
 static void measure(int rounds)
 {
     double *took = calloc((size_t)rounds, sizeof *took);
+    if (took == NULL) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     for (int f = 0; f < FIELDS; f++) {
         field_first(f, true);
     }

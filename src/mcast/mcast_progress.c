@@ -184,12 +184,16 @@ static void groups_progress(struct co_mcast *mcast)
     mcast->timer_ns = liveness_due < timer ? liveness_due : timer;
 }
 
-// What came after the first of a run of datagrams that never lets up was not there when the run began, and somebody who
-// floods the groups can keep it up for as long as he likes: who waited for its end would never ask for what is lost.
+// Somebody who floods the groups can keep a run of datagrams up for as long as he likes: who waited for its end would
+// never ask for what is lost. Each time that more have come than a receive buffer holds, what was missing before has
+// been among them or is lost, and may be asked for once.
 static void bound_waiting(struct co_mcast *mcast, unsigned taken)
 {
     mcast->behind_taken = mcast->is_behind ? mcast->behind_taken + taken : 0;
-    mcast->is_behind = mcast->is_behind && mcast->behind_taken < BEHIND_MOST;
+    if (mcast->behind_taken >= BEHIND_MOST) {
+        mcast->is_behind = false;
+        mcast->behind_taken = 0;
+    }
 }
 
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)

@@ -32,12 +32,12 @@ bytes_to_h1() {
 
 # A check during which something changes, when the job has moved bytes: `command HOST argument` for all hosts but h0.
 check_amid() { # seconds command argument
-    local background before host
+    local background before host is_over=""
     check_network --seconds "$1" h0 h1 h2 h3 &
     background=$!
     before=$(bytes_to_h1)
     until (($(bytes_to_h1) > before + 30000000)); do
-        kill -0 "$background" 2>/dev/null || break
+        kill -0 "$background" 2>/dev/null || { is_over=yes && break; }
         read -r -t 0.05 <> <(:)
     done
     for host in 1 2 3; do
@@ -45,6 +45,7 @@ check_amid() { # seconds command argument
     done
     status=0
     wait "$background" || status=$?
+    [[ -z $is_over ]] || status=200 # over before anything changed
 }
 
 case_network() {

@@ -171,7 +171,7 @@ static int job_serve(void)
         co_proxy_process_close(process);
     }
     // Nothing is left to be done at the end of a program. What sanitizers do then, stop it and look for leaks, a rank's
-    // SIGCONT makes wait for ever.
+    // SIGCONT makes wait for ever; leaks are for the tests of its parts.
     _exit(error == 0 ? TOOL_OK : TOOL_FAILED);
 }
 
