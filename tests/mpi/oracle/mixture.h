@@ -35,6 +35,7 @@ struct co_mixture_slot {
     size_t bytes;
     int operation;
     int *counts, *places; // of unequal blocks, as long as the request
+    int told[3];          // by the status: source, tag, bytes
     bool completed;
 };
 
