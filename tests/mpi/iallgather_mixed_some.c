@@ -5,7 +5,7 @@
 // ranks: 2 3
 // expect: right bytes, statuses, handles and indices
 // taken: MPI_Iallgather MPI_Iallgatherv MPI_Ibcast
-// report: [call["taken"] > 0 for name, call in calls.items() if name.startswith("MPIX_Allgather")] in ([True, True], [])
+// report: [c["taken"] > 0 for n, c in calls.items() if n.startswith("MPIX_Allgather")] in ([True, True], [])
 #include "oracle/mixture.h"
 #include "oracle/verdict.h"
 
