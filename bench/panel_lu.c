@@ -360,7 +360,8 @@ static bool matrix_open(void)
     for (int i = 0; i < 2; i++) {
         panels[i] = (struct panel){malloc((order + 1) * block * sizeof(double)), MPI_REQUEST_NULL, MPI_REQUEST_NULL, 0};
     }
-    return matrix != NULL && pivots != NULL && panels[0].numbers != NULL && panels[1].numbers != NULL;
+    bool is_open = matrix != NULL && pivots != NULL && panels[0].numbers != NULL && panels[1].numbers != NULL;
+    return is_open || MPI_Abort(MPI_COMM_WORLD, 1) == MPI_SUCCESS; // or the others would wait
 }
 
 static bool arguments_read(int argc, char **argv)

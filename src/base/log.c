@@ -40,10 +40,10 @@ bool co_log_is_on(enum co_log_level level, enum co_log_subsys subsys)
 // Where the program has closed the log's file its number may be that of a file of the program's, which no line is for.
 static int output_now(void)
 {
-    int file = co_load_relaxed(&output); // relaxed: the file descriptor is its whole value
+    int file = co_load_acquire(&output); // acquire L1
     if (file != STDERR_FILENO && !co_descriptor_is_of(file, &output_file)) {
         file = STDERR_FILENO;
-        co_store_relaxed(&output, file);
+        co_store_relaxed(&output, file); // relaxed: nothing is to be known of it
     }
     return file;
 }
@@ -162,9 +162,12 @@ static void open_file(const char *pattern)
         co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE,
                      "cannot write the log file %s: %s; logging to stderr (CASTOFF_LOG_FILE)", pattern,
                      strerror(-result));
+        if (file >= 0) {
+            close(file);
+        }
         return;
     }
-    co_store_relaxed(&output, file); // relaxed: the file descriptor is its whole value
+    co_store_release(&output, file); // release L1: with what is behind it
 }
 
 void co_log_open(int rank)
@@ -196,8 +199,8 @@ void co_log_close(void)
 {
     int file = output_now();
 
-    if (file != STDERR_FILENO) {
-        co_store_relaxed(&output, STDERR_FILENO); // relaxed: as above
+    // Of two who close it one does.
+    if (file != STDERR_FILENO && atomic_exchange_explicit(&output, STDERR_FILENO, memory_order_relaxed) == file) {
         close(file);
     }
 }

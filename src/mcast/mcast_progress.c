@@ -26,7 +26,7 @@
 #include "mcast/threads.h"
 
 #define POLL_BUDGET 256
-#define BEHIND_MOST 16384 // datagrams in a row: more than a receive buffer holds
+#define BEHIND_MOST 16384 // datagrams in a row: more than a receive buffer of usual size holds
 #define ENDS_WATCHED 4
 #define LINGER_NS (UINT64_C(10) * 1000000000)
 
@@ -185,8 +185,8 @@ static void groups_progress(struct co_mcast *mcast)
 }
 
 // Somebody who floods the groups can keep a run of datagrams up for as long as he likes: who waited for its end would
-// never ask for what is lost. Each time that more have come than a receive buffer holds, what was missing before has
-// been among them or is lost, and may be asked for once.
+// never ask for what is lost. Each time that so many have come, what was missing before has been among them or is lost,
+// and may be asked for once.
 static void bound_waiting(struct co_mcast *mcast, unsigned taken)
 {
     mcast->behind_taken = mcast->is_behind ? mcast->behind_taken + taken : 0;

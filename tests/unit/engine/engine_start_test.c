@@ -197,15 +197,16 @@ static void word_is_looked_for(struct job_rank *rank)
 }
 
 // The same with none to spare. The ranks are threads here, and what one has open for a moment is missing when the other
-// one counts: then once more.
+// one counts: most jobs say it.
 static void word_comes_with_descriptors(int more)
 {
-    int tries = 0;
-    do {
+    int with_it = 0;
+    for (int i = 0; i < 5; i++) {
         without_the_word = 0;
         run_with_descriptors(more, 2, (const int[]){0, 1}, word_is_looked_for);
-    } while (without_the_word > 0 && ++tries < 20);
-    assert_int_equal(without_the_word, 0);
+        with_it += without_the_word == 0;
+    }
+    assert_true(with_it >= 3);
 }
 
 // Native MPI hangs in MPI_Finalize where it finds none left for its connections.

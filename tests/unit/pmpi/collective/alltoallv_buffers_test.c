@@ -2,8 +2,8 @@
 //
 // The arguments of an all-to-all of unequal blocks between program and proxies, with mpi.h but without an MPI: which
 // arguments go to native, what is packed and what is used as it lies, in place, places of blocks, and what the program
-// may change meanwhile. Packing, communicators and the decision are the test's own; what they do together with MPI is
-// tested by tests/mpi.
+// may change meanwhile. Packing, communicators and the decision are around_buffers.h's; what they do together with MPI
+// is tested by tests/mpi.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,86 +13,10 @@
 
 #include <cmocka.h>
 
+#include "around_buffers.h"
 #include "pmpi/collective/alltoallv_buffers.h"
-#include "pmpi/datatype/packing.h"
 
-enum { RANKS = 3, SELF = 1, UNTOUCHED = -77, INTS = 40 };
-
-// What stands around the file.
-struct co_process co_process;
-struct co_next_mpi co_next;
-bool co_device_memory_is_taken;
-struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
-_Thread_local struct co_communicators_cache co_communicators_cache;
-_Atomic unsigned co_communicators_generation;
-
-static struct co_communicator communicator = {.seed = {.rank = SELF, .facts = {.ranks = RANKS, .has_proxies = true}}};
-static const struct co_datatype row = {.bytes = sizeof(int), .extent = sizeof(int), .is_contiguous = true};
-static const struct co_datatype gaps = {.bytes = sizeof(int), .extent = 2 * sizeof(int), .is_contiguous = false};
-static char handles[3]; // their addresses: of a communicator, of `row`, of `gaps`
-static enum co_call asked;
-
-#define COMM ((MPI_Comm)(void *)&handles[0])
-#define ROW ((MPI_Datatype)(void *)&handles[1])
-#define GAPS ((MPI_Datatype)(void *)&handles[2])
-
-struct co_communicator *co_communicators_find_slowly(MPI_Comm comm, unsigned generation)
-{
-    (void)generation;
-    return comm == COMM ? &communicator : NULL;
-}
-
-bool co_route_program_type(ptrdiff_t count, MPI_Datatype type, bool sends, struct co_datatype *facts)
-{
-    (void)sends;
-    *facts = type == GAPS ? gaps : row;
-    return count >= 0 && (type == ROW || type == GAPS);
-}
-
-enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
-                              size_t bytes)
-{
-    (void)engine, (void)facts, (void)bytes;
-    asked = call;
-    return CO_TAKE;
-}
-
-bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
-                               enum co_call other, size_t bytes)
-{
-    (void)engine, (void)facts, (void)call, (void)other, (void)bytes;
-    return true;
-}
-
-enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes)
-{
-    (void)team;
-    return co_team_decide(NULL, NULL, call, bytes);
-}
-
-bool co_packing_is_on_device(const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
-{
-    (void)buffer, (void)count, (void)type, (void)facts;
-    return false;
-}
-
-int co_pack(void *packed, const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
-{
-    (void)type;
-    for (size_t i = 0; i < count; i++) {
-        memcpy((char *)packed + i * facts->bytes, (const char *)buffer + (ptrdiff_t)i * facts->extent, facts->bytes);
-    }
-    return 0;
-}
-
-int co_unpack(void *buffer, const void *packed, size_t count, MPI_Datatype type, const struct co_datatype *facts)
-{
-    (void)type;
-    for (size_t i = 0; i < count; i++) {
-        memcpy((char *)buffer + (ptrdiff_t)i * facts->extent, (const char *)packed + i * facts->bytes, facts->bytes);
-    }
-    return 0;
-}
+enum { INTS = 64 };
 
 static int sent[INTS], received[INTS];
 // Blocks of each length: some to nobody, out of order, with room between them.
@@ -100,11 +24,11 @@ static int counts[RANKS] = {2, 3, 0}, places[RANKS] = {10, 1, 5}, theirs[RANKS] 
 
 static struct co_alltoallv_call call_of(const void *send, MPI_Datatype send_type, MPI_Datatype receive_type)
 {
-    co_process.engine = (struct co_engine *)(void *)handles;
+    communicator.seed.facts.has_proxies = true;
     for (int i = 0; i < INTS; i++) {
         sent[i] = 100 + i;
-        received[i] = UNTOUCHED;
     }
+    spoil(received, INTS);
     return (struct co_alltoallv_call){.send_buffer = send,
                                       .receive_buffer = received,
                                       .send = {.counts = counts, .places = places, .type = send_type},
@@ -145,7 +69,7 @@ static void wrong_arguments_go_to_native(void **state)
     call = call_of(sent, ROW, ROW);
     call.send.counts = call.receive.counts = nothing;
     assert_int_equal(co_alltoallv_route(&call, COMM, CO_CALL_ALLTOALLV_INIT), CO_TAKE);
-    assert_true(asked == CO_CALL_ALLTOALLV_INIT && call.mean_bytes == 0);
+    assert_true(decided.call == CO_CALL_ALLTOALLV_INIT && call.mean_bytes == 0);
     call = routed(sent, ROW, ROW);
     assert_int_equal(call.mean_bytes, 7 * sizeof(int) / RANKS);
 }
@@ -187,9 +111,9 @@ static void gaps_are_packed_in_the_order_of_ranks(void **state)
     assert_int_equal(buffers.blocks[1].send_at, 2 * sizeof(int));
     assert_int_equal(buffers.blocks[2].send_at, 5 * sizeof(int));
     const int *block = packed_at(buffers.packed_send, buffers.blocks[1].send_at);
-    assert_true(block[0] == 102 && block[1] == 104 && block[2] == 106); // from place 1, each two further
-    assert_int_equal(packed_at(buffers.packed_send, 0)[0], 120);
-    sent[2] = 7;
+    assert_true(block[0] == 103 && block[1] == 106 && block[2] == 109); // from place 1, each three further
+    assert_int_equal(packed_at(buffers.packed_send, 0)[0], 130);
+    sent[3] = 7;
     assert_int_equal(co_alltoallv_buffers_fill(&buffers, &call), 0); // a later start of the same
     assert_int_equal(block[0], 7);
     co_alltoallv_buffers_close(&buffers);
@@ -216,9 +140,9 @@ static void the_program_may_change_its_arrays(void **state)
     memset(own_counts, 0x40, sizeof own_counts);
     memset(own_places, 0x40, sizeof own_places);
     assert_int_equal(co_alltoallv_buffers_unpack(&buffers, &call), 0);
-    assert_true(received[24] == 1 && received[26] == 2 && received[28] == 3); // rank 1's, behind 12 extents of two
-    assert_true(received[8] == 4 && received[10] == 5 && received[14] == 7);  // rank 2's
-    assert_true(received[25] == UNTOUCHED && received[0] == UNTOUCHED && received[16] == UNTOUCHED);
+    assert_true(received[36] == 1 && received[39] == 2 && received[42] == 3); // rank 1's, behind 12 extents of three
+    assert_true(received[12] == 4 && received[15] == 5 && received[21] == 7); // rank 2's
+    assert_true(received[37] == UNTOUCHED && received[0] == UNTOUCHED && received[24] == UNTOUCHED);
     co_alltoallv_buffers_close(&buffers);
 }
 
