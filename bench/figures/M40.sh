@@ -15,8 +15,12 @@ lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 rm -f "$out"/M40*.txt "$out"/M40*.err
 rivals=(threads tested stock)
 ! has_mpich || { build_for_mpich 2>>"$out/M40.err" && rivals=(mpich "${rivals[@]}"); }
+declare -A stands # programs of MPICH that did not come to an end in three tries of two minutes: not asked again
 run() { # side rate program argument...
-    computing M40 $hosts "$@" || give_up "$what" "$reach" "$1, $3: $(last_words "$out/M40.err")"
+    [[ $1 != mpich || -z ${stands[$3]:-} ]] || return 0
+    computing M40 $hosts "$@" && return
+    [[ $1 == mpich ]] || give_up "$what" "$reach" "$1, $3: $(last_words "$out/M40.err")"
+    stands[$3]=1
 }
 run stock 200mbit alltoall cost $bytes 15
 pure=$(middle M40 stock cost pure_us)
@@ -32,6 +36,7 @@ for program in fft3d panel_lu total; do
     ours=$(middle M40 proxies $program total_us) each=""
     for how in "${rivals[@]}"; do
         one=$(middle M40 "$how" $program total_us)
+        [[ $how != mpich || -z ${stands[${program/total/alltoall}]:-} ]] || one="" each+="${each:+, }$how did not end"
         [[ -n $one ]] || continue
         one=$(calc "$one / $ours" %.3f)
         least=$(calc "$one < $least ? $one : $least" %.3f)
