@@ -174,8 +174,10 @@ static void test_each_step_may_fail_on_one_rank(void **state)
 static void test_a_silent_rank_costs_patience(void **state)
 {
     (void)state;
+    engine_job_set("CASTOFF_DEADLINE_S", "8"); // a second
     run(one_each, one_from_the_first, (struct fake_group_plan){.fails_at = FAKE_OPEN, .rank = 1, .is_silent = true});
     assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), 1);
+    engine_job_set("CASTOFF_DEADLINE_S", NULL);
 }
 
 // Everything is there, and nothing can be written any more: that is enough.
@@ -364,7 +366,6 @@ static int set_up(void **state)
     setenv("CASTOFF_COORDINATOR", "10.0.0.1:4793", 1);
     setenv("CASTOFF_COORDINATOR_SECRET", "/nowhere/secret", 1);
     setenv("CASTOFF_PLACED_MIN", "64K", 1);
-    setenv("CASTOFF_DEADLINE_S", "8", 1); // patience of a second
     return engine_job_set_up(state);
 }
 

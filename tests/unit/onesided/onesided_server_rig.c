@@ -29,7 +29,7 @@ struct co_server_config server_config = {
     .listen = "127.0.0.1",
     .secret = secret_of_all,
     .coordinator = {
-        .first_ip = 0xefc10000, .addresses = 256, .lease_ns = 1000 * CO_NS_PER_MS, .patience_ns = 2 * CO_NS_PER_S}};
+        .first_ip = 0xefc10000, .addresses = 256, .lease_ns = 2 * CO_NS_PER_S, .patience_ns = 60 * CO_NS_PER_S}};
 static _Atomic int stop_server, stop_hop;
 static pthread_t server_thread, hop_thread;
 static char server_said[8192];
@@ -233,7 +233,7 @@ void server_open_group(void)
         server_message.open = (struct co_coordination_open){.group = "g",
                                                             .bytes = 4096,
                                                             .members = SERVER_CLIENTS - 1,
-                                                            .patience_ms = 5000,
+                                                            .patience_ms = 60000,
                                                             .end = {.mtu = 1024, .qpn = 5}};
         server_message.open.end.ip = 0x0a000001 + (uint32_t)i;
         snprintf(server_message.open.name, sizeof server_message.open.name, "c%d", i);

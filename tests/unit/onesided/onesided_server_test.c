@@ -55,7 +55,7 @@ static int live_death(void)
     server_await(server_was_said, "the coordinator has taken this hop", "the hop is taken");
     server_open_group();
     server_await_actions(2, "the rule is there");
-    server_await_hop_for(1500 * CO_NS_PER_MS); // longer than the lease: reports keep it
+    server_await_hop_for(2500 * CO_NS_PER_MS); // longer than the lease: reports keep it
     server_await_actions(2, "the rule is still there");
     server_end();
     server_await_actions(0, "the lease has ended");

@@ -277,7 +277,7 @@ static void its_proxy_dies(void)
     unsigned char send[4 * 40], receive[4 * 40];
     struct co_proxied_call *call, *other;
 
-    proxied_exchange(world, team, 40, 1);
+    exchange_by_all(world, team);
     if (ranks_own != 0) {
         RANKS_UNTIL(co_load_acquire(&ranks_shared->words[0]) == 1);
     } else {

@@ -98,17 +98,28 @@ static int silence_is_no_answer(void)
     return 0;
 }
 
+// Who is silent. Each is a new probe, or, with `least` 0, may be open.
+static void ask_all(struct co_transport *udp, int least)
+{
+    for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
+        namespace_require(udp->ops->host_ask(udp, SILENT + i) >= least, "a probe");
+    }
+}
+
 // Of more hosts than probes may be open each gets time to answer; who has had it makes room.
 static int questions_make_room(void)
 {
     uint16_t port;
     struct co_transport *udp = opened(&port);
-    int left = descriptors_left(), asked;
-    for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
-        namespace_require(udp->ops->host_ask(udp, SILENT + i) == 1, "a probe");
-    }
+    int left = descriptors_left(), asked = 0;
+    ask_all(udp, 1);
     namespace_require(descriptors_left() == left - CO_TRANSPORT_HOSTS_ASKED, "a descriptor for each");
-    namespace_require(udp->ops->host_ask(udp, 1) == -EAGAIN, "no room for another");
+    // Where the machine keeps this process waiting in between the first of them has had its time.
+    for (int again = 0; again < 100 && (asked = udp->ops->host_ask(udp, 1)) != -EAGAIN; again++) {
+        namespace_require(asked == 1 && await_answer(udp) == 1, "an answer");
+        ask_all(udp, 0);
+    }
+    namespace_require(asked == -EAGAIN, "no room for another");
     while ((asked = udp->ops->host_ask(udp, 1)) == -EAGAIN) {
     }
     namespace_require(asked == 1 && await_answer(udp) == 1, "room in the end, and an answer");

@@ -71,36 +71,58 @@ static void send_one(struct co_transport *from, size_t bytes)
     assert_int_equal(from->ops->send(from, (struct co_destination){CO_TO_GROUP, 2}, &datagram, 1), 1);
 }
 
-// Who has slept on the descriptors knows what is ready: poll asks no more, once.
-static void what_a_sleeper_found(void **state)
+// Who has slept on the descriptors: whether poll has asked no more.
+static bool sleeper_knows(struct co_transport *pair[2], size_t *bytes)
 {
-    (void)state;
-    struct co_transport *pair[2];
-    struct pollfd fds[8];
-    size_t bytes = 0;
-    open_pair(pair, true);
     const struct co_transport_ops *ops = pair[1]->ops;
+    struct pollfd fds[8];
     send_one(pair[0], 100);
     int count = ops->descriptors(pair[1], fds, 8, 0);
     int ready = poll(fds, (nfds_t)count, WAIT_MS); // more than one if a stranger's datagram has come, too
     assert_true(ready > 0);
     ops->woken(pair[1], fds, count);
     uint64_t calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
-    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 1);
-    assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS) - calls, ready);
+    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, bytes)), 1);
+    return co_counter_read(CO_COUNT_RECEIVE_CALLS) - calls == (uint64_t)ready;
+}
+
+// Somebody has slept and found nothing, before it came: whether poll has believed that, once.
+static bool sleeper_is_believed(struct co_transport *pair[2], size_t *bytes)
+{
+    const struct co_transport_ops *ops = pair[1]->ops;
+    struct pollfd fds[8];
     send_one(pair[0], 100);
     assert_true(sleep_on(pair[1]));
+    int count = ops->descriptors(pair[1], fds, 8, 0);
     for (int i = 0; i < count; i++) {
-        fds[i].revents = 0; // somebody slept and found nothing, before it came
+        fds[i].revents = 0;
     }
     ops->woken(pair[1], fds, count);
-    calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
-    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 0);
-    assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS), calls);
-    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 1);
-    assert_int_equal(bytes, 200);
+    uint64_t calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
+    int taken = ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, bytes));
+    bool is_believed = co_counter_read(CO_COUNT_RECEIVE_CALLS) == calls;
+    assert_int_equal(taken, !is_believed);
+    assert_true(taken == 1 || ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, bytes)) == 1);
+    return is_believed;
+}
+
+// For a moment, which is over where the machine is busy: then once more.
+static void what_a_sleeper_found(void **state)
+{
+    enum { TRIES = 1000 };
+    (void)state;
+    struct co_transport *pair[2];
+    size_t bytes = 0, tries = 2;
+    open_pair(pair, true);
+    for (; !sleeper_knows(pair, &bytes); tries++) {
+        assert_true(tries < TRIES);
+    }
+    for (; !sleeper_is_believed(pair, &bytes); tries++) {
+        assert_true(tries < TRIES);
+    }
+    assert_int_equal(bytes, tries * 100);
     pair[0]->ops->close(pair[0]);
-    ops->close(pair[1]);
+    pair[1]->ops->close(pair[1]);
 }
 
 static void a_lane_tells_of_more(void **state)
@@ -122,11 +144,12 @@ static void a_lane_tells_of_more(void **state)
     assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 0); // not poll's
     assert_false(ops->lane_is_quiet(pair[1], 2));
     int taken = 0;
-    for (int turn = 0; taken < SENT; turn++) {
+    while (taken < SENT) { // two turns, or more where the kernel is late with some
         int got = ops->lane_receive(pair[1], 2, DELIVER_EACH(count_bytes, &bytes), &has_more);
-        assert_true(got > 0);
-        assert_int_equal(has_more, turn == 0 && got == ROOM);
+        assert_in_range(got, 0, ROOM);
+        assert_int_equal(has_more, got == ROOM);
         taken += got;
+        assert_true(got > 0 || sleep_on(pair[1]));
     }
     assert_int_equal(bytes, SENT * 100 + SENT / 2);
     pair[0]->ops->close(pair[0]);
