@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/atomics.h"
+#include "base/descriptors.h"
 #include "base/own_thread.h"
 
 #define EVENTS (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE)
@@ -35,6 +36,7 @@ struct place {
 
 struct co_memory_watch {
     int kernel_fd, end_fd;
+    struct co_descriptor_file kernel_file;
     pthread_t thread;
     _Atomic bool is_hearing; // an event has been taken, or is about to be, and is not noted yet
     struct place places[CO_MEMORY_WATCH_PLACES];
@@ -98,9 +100,20 @@ static void after_fork(void)
     }
 }
 
+// The kernel goes on telling as long as anybody has the descriptor, and keeps who unmaps something until he is heard:
+// with the child's, who has no thread that hears, for as long as that one lives.
+static void in_child(void)
+{
+    struct co_memory_watch *watch = atomic_exchange(&the_watch, NULL);
+    if (watch != NULL && co_descriptor_is_of(watch->kernel_fd, &watch->kernel_file)) {
+        close(watch->kernel_fd);
+        watch->kernel_fd = -1;
+    }
+}
+
 static void hear_of_forks(void)
 {
-    pthread_atfork(NULL, after_fork, NULL);
+    pthread_atfork(NULL, after_fork, in_child);
 }
 
 static int open_kernel(void)
@@ -132,7 +145,8 @@ int co_memory_watch_open(struct co_memory_watch **out)
     pthread_once(&once, hear_of_forks);
     watch->end_fd = eventfd(0, EFD_CLOEXEC);
     watch->kernel_fd = watch->end_fd < 0 ? -errno : open_kernel();
-    int error = watch->kernel_fd < 0 ? watch->kernel_fd : -co_own_thread_start(&watch->thread, hear, watch);
+    int error = watch->kernel_fd < 0 ? watch->kernel_fd : co_descriptor_note(watch->kernel_fd, &watch->kernel_file);
+    error = error == 0 ? -co_own_thread_start(&watch->thread, hear, watch) : error;
     if (error == 0) {
         *out = watch;
         return 0;

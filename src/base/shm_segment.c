@@ -112,6 +112,13 @@ static void remove_those_left(void)
     }
 }
 
+static int given_up(const char *name, int file, int error)
+{
+    shm_unlink(name);
+    close(file);
+    return -error;
+}
+
 // A new file that is locked and has its name, or -errno. Before it is locked, others may take it for one that is left:
 // they hold the lock until it has no name any more. Where there are no locks, nobody takes anything.
 static int create_locked(const char *name)
@@ -124,7 +131,7 @@ static int create_locked(const char *name)
         while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
         }
         if (is_ours(file)) {
-            return file;
+            return fchmod(file, 0600) == 0 ? file : given_up(name, file, errno); // whatever the umask has left of it
         }
         close(file);
     }
@@ -171,9 +178,7 @@ int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size
         result = map(segment, file, name, bytes);
     }
     if (result != 0) {
-        shm_unlink(name);
-        close(file);
-        return result;
+        return given_up(name, file, -result);
     }
     segment->locked = file + 1;
     return 0;

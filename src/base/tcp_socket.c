@@ -81,15 +81,27 @@ static int listen_at(const struct addrinfo *at)
     return listener;
 }
 
+static int listen_at_any(const struct addrinfo *found, bool is_six_alone)
+{
+    int listener = -EADDRNOTAVAIL;
+    for (const struct addrinfo *at = found; at != NULL && listener < 0; at = at->ai_next) {
+        listener = !is_six_alone || at->ai_family == AF_INET6 ? listen_at(at) : listener;
+    }
+    return listener;
+}
+
 int co_socket_listen(const char *place, const char *port, char *why, size_t why_room)
 {
     struct addrinfo *found;
-    int error = co_socket_addresses_find(&found, place, port, AI_PASSIVE, why, why_room), listener = -EADDRNOTAVAIL;
+    int error = co_socket_addresses_find(&found, place, port, AI_PASSIVE, why, why_room);
     if (error != 0) {
         return error;
     }
-    for (const struct addrinfo *at = found; at != NULL && listener < 0; at = at->ai_next) {
-        listener = listen_at(at);
+    // Of no host: the list begins with IPv4's, but IPv6's hears both.
+    bool is_everywhere = place[0] == '\0' || place[0] == ':';
+    int listener = is_everywhere ? listen_at_any(found, true) : -EADDRNOTAVAIL;
+    if (listener < 0) {
+        listener = listen_at_any(found, false);
     }
     if (listener < 0) {
         char text[CO_SOCKET_PLACE_MAX];

@@ -20,7 +20,8 @@ int co_socket_addresses_find(struct addrinfo **out, const char *place, const cha
 // "address:port", numbers alone.
 void co_socket_address_describe(char place[CO_SOCKET_PLACE_MAX], const struct sockaddr *address, socklen_t bytes);
 
-// A nonblocking socket that listens at the first of the addresses that works. -errno, and `why` is a whole sentence.
+// A nonblocking socket that listens at the first of the addresses that works; of no host at all of them, of IPv4 and
+// IPv6. -errno, and `why` is a whole sentence.
 int co_socket_listen(const char *place, const char *port, char *why, size_t why_room);
 // The port that it has got; 0: none.
 uint16_t co_socket_port(int socket);

@@ -103,10 +103,19 @@ static unsigned find_slot(struct server *server, uint64_t now_ns)
     return send_a_stranger_away(server, "has not shown the secret, and its slot is wanted", now_ns);
 }
 
-// A process may have fewer descriptors than there are slots.
+static bool is_anybody_waiting(const struct server *server)
+{
+    struct pollfd entry = {.fd = server->listener, .events = POLLIN};
+    return poll(&entry, 1, 0) > 0;
+}
+
+// A process may have fewer descriptors than there are slots; the kernel says so before it looks for who waits.
 static int accept_link(struct server *server, struct co_tcp_link *link, uint64_t now_ns)
 {
     int error = co_tcp_accept(link, server->listener, server->config->secret);
+    if ((error == -EMFILE || error == -ENFILE) && !is_anybody_waiting(server)) {
+        return -EAGAIN;
+    }
     if ((error == -EMFILE || error == -ENFILE) &&
         send_a_stranger_away(server, "has not shown the secret, and its descriptor is wanted", now_ns) <
             CO_COORDINATOR_CLIENTS) {
@@ -227,7 +236,8 @@ static void turn(struct server *server)
          i++) {
     }
     for (unsigned i = 1; ready > 0 && i < count; i++) {
-        if (server->entries[i].revents != 0) {
+        // Who was sent away for a new one has left no session, and the new one has said nothing yet.
+        if (server->entries[i].revents != 0 && server->connections[server->who[i]].is_used) {
             serve(server, server->who[i], server->entries[i].revents, now_ns);
         }
     }

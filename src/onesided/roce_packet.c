@@ -114,7 +114,7 @@ enum co_roce_kind co_roce_parse(struct co_roce *out, const uint8_t *frame, size_
                             .psn = read_24(bth + 9),
                             .opcode = opcode,
                             .pad_bytes = pad,
-                            .frame_bytes = (uint16_t)frame_bytes,
+                            .frame_bytes = (uint32_t)frame_bytes,
                             .payload_at = (uint16_t)payload_at,
                             .payload_bytes = (uint16_t)(frame_bytes - payload_at - CO_ROCE_ICRC_BYTES)};
     if (co_roce_is_write(opcode) && co_roce_starts(opcode)) {

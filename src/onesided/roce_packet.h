@@ -49,7 +49,7 @@ struct co_roce {
     uint32_t qpn, psn; // 24 bits
     uint8_t opcode;
     uint8_t pad_bytes;      // at the end of the payload, to a multiple of four
-    uint16_t frame_bytes;   // with the ICRC, without what Ethernet may have padded
+    uint32_t frame_bytes;   // with the ICRC, without what Ethernet may have padded: up to 65549
     uint16_t payload_at;    // offset in the frame
     uint16_t payload_bytes; // with the padding
     uint64_t address;       // of a packet that starts a write: where its first byte goes,

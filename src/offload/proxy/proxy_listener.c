@@ -7,19 +7,18 @@
 #include "offload/proxy/proxy_listener.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "offload/proxy/proxy_quick.h"
 
-enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 16, CROWDED_A_TURN = 16, CLOSE_MOST_US = 1000 };
+enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 16, CROWDED_A_TURN = 16 };
 #define DEAF_NS (100 * CO_NS_PER_MS) // without descriptors: nobody is accepted for so long
 
 struct stranger {
@@ -63,23 +62,6 @@ static int socket_listen(char name[CO_LOCAL_NAME_MAX])
     return made;
 }
 
-static void alarm_heard(int signal)
-{
-    (void)signal;
-}
-
-// With a stranger's socket goes what he has sent and nobody has read: descriptors, too, and of those a socket may
-// linger, that is, hold who closes it last, for as long as he likes. A signal ends that. It comes again, for the first
-// one may be too early.
-static void close_quickly(int socket)
-{
-    struct itimerval often = {{0, CLOSE_MOST_US}, {0, CLOSE_MOST_US}}, never = {{0, 0}, {0, 0}};
-
-    setitimer(ITIMER_REAL, &often, NULL);
-    close(socket); // done, though it may say EINTR
-    setitimer(ITIMER_REAL, &never, NULL);
-}
-
 static int watch(const struct co_proxy_listener *listener, int operation, int socket, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.fd = socket};
@@ -89,12 +71,11 @@ static int watch(const struct co_proxy_listener *listener, int operation, int so
 int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy_listener_config *config,
                            char name[CO_LOCAL_NAME_MAX])
 {
-    struct sigaction action = {.sa_handler = alarm_heard}; // nothing begins anew after it
     struct co_proxy_listener *listener = calloc(1, sizeof *listener);
     if (listener == NULL) {
         return -ENOMEM;
     }
-    sigaction(SIGALRM, &action, NULL);
+    co_proxy_quick_open();
     listener->config = *config;
     for (int i = 0; i < CO_PROXY_STRANGERS; i++) {
         listener->strangers[i].socket = -1;
@@ -123,9 +104,9 @@ int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy
 static void stranger_leave(struct stranger *stranger, bool is_handed_on)
 {
     if (!is_handed_on) {
-        close_quickly(stranger->socket);
+        co_proxy_quick_close(stranger->socket);
         if (stranger->segment >= 0) {
-            close_quickly(stranger->segment);
+            co_proxy_quick_close(stranger->segment);
         }
     }
     stranger->socket = -1;
@@ -140,7 +121,7 @@ void co_proxy_listener_close(struct co_proxy_listener *listener)
         }
     }
     close(listener->epoll);
-    close_quickly(listener->socket); // with those who have not been accepted
+    co_proxy_quick_close(listener->socket); // with those who have not been accepted
     free(listener);
 }
 
@@ -177,7 +158,7 @@ static void stranger_enter(struct co_proxy_listener *listener, int socket, const
     listener->counts.accepted++;
     if (peer->user != getuid()) {
         listener->counts.foreign++;
-        close_quickly(socket);
+        co_proxy_quick_close(socket);
         return;
     }
     struct stranger *stranger = oldest(listener, true);
@@ -186,7 +167,7 @@ static void stranger_enter(struct co_proxy_listener *listener, int socket, const
     }
     if (watch(listener, EPOLL_CTL_ADD, socket, EPOLLIN) != 0) {
         listener->counts.crowded++;
-        close_quickly(socket);
+        co_proxy_quick_close(socket);
         return;
     }
     *stranger = (struct stranger){
@@ -263,13 +244,13 @@ static int stranger_hear(const struct co_proxy_listener *listener, struct strang
                          struct co_offload_hello *hello)
 {
     int fd;
-    ssize_t came = co_local_receive(stranger->socket, stranger->bytes + stranger->count,
-                                    sizeof stranger->bytes - stranger->count, &fd);
+    ssize_t came = co_proxy_quick_receive(stranger->socket, stranger->bytes + stranger->count,
+                                          sizeof stranger->bytes - stranger->count, &fd);
     if (came == -EAGAIN) {
         return 0;
     }
     if (fd >= 0 && stranger->segment >= 0) {
-        close_quickly(fd);
+        co_proxy_quick_close(fd);
         return -EPROTO;
     }
     stranger->segment = fd >= 0 ? fd : stranger->segment;

@@ -19,6 +19,7 @@
 #include "offload/offload_record.h"
 #include "offload/proxy/proxy_connected.h"
 #include "offload/proxy/proxy_peers.h"
+#include "offload/proxy/proxy_quick.h"
 #include "offload/proxy/proxy_status.h"
 
 // Turns with something to do between two looks at the descriptors.
@@ -202,7 +203,7 @@ void co_proxy_process_close(struct co_proxy_process *process)
         close(process->epoll);
     }
     if (process->starter >= 0) {
-        close(process->starter);
+        co_proxy_quick_close(process->starter);
     }
     free(process->processes);
     free(process->proxy_of_rank);
@@ -253,12 +254,12 @@ static void rank_welcome(struct co_proxy_process *process, const struct co_proxy
                                          .ends_max = process->job.ends_max};
 
     process->counts.copying += is_copying;
-    close(arrival->segment); // it is mapped
+    co_proxy_quick_close(arrival->segment); // it is mapped, or none
     co_offload_welcome_encode(bytes, &welcome);
     // A rank that cannot be told is gone, and so will be seen.
     (void)co_local_send(arrival->socket, bytes, sizeof bytes, -1);
     if (error != 0) {
-        close(arrival->socket);
+        co_proxy_quick_close(arrival->socket);
     }
 }
 
@@ -275,7 +276,7 @@ static void status_tell(struct co_proxy_process *process, const struct co_proxy_
                                   .strangers = co_proxy_listener_counts(process->listener)});
 
     (void)co_local_send(arrival->socket, text, (size_t)length, -1); // a socket that is new has room for it
-    close(arrival->socket);
+    co_proxy_quick_close(arrival->socket);
 }
 
 static void arrivals_take(struct co_proxy_process *process, uint64_t now_ns)
@@ -295,8 +296,7 @@ static void arrivals_take(struct co_proxy_process *process, uint64_t now_ns)
 // Rings of a rank, whose bytes say nothing, or the end of its connection.
 static void connection_hear(struct co_proxy_process *process, int rank)
 {
-    ssize_t came = co_local_rings(process->ranks[rank].socket);
-
+    ssize_t came = co_proxy_quick_rings(process->ranks[rank].socket);
     if (came > 0) {
         process->counts.rung += (uint64_t)came;
     } else if (came != -EAGAIN) {
@@ -307,7 +307,7 @@ static void connection_hear(struct co_proxy_process *process, int rank)
 // It has nothing more to say: what it had is known.
 static void starter_leave(struct co_proxy_process *process)
 {
-    close(process->starter);
+    co_proxy_quick_close(process->starter);
     process->starter = -1;
     process->has_starter_left = true;
 }

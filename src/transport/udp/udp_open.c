@@ -34,6 +34,7 @@ static int udp_join(struct co_transport *transport, unsigned index)
         close(fd);
         return error;
     }
+    co_descriptor_note(fd, &udp->group_files[index]);
     udp->group_fds[index] = fd;
     return 0;
 }
@@ -71,6 +72,7 @@ static uint64_t udp_next_event_ns(struct co_transport *transport)
 static void udp_close(struct co_transport *transport)
 {
     struct co_udp *udp = (struct co_udp *)transport;
+    co_udp_forked_leave(udp);
     for (unsigned i = 0; i < CO_UDP_GROUPS_MAX; i++) {
         if (udp->group_fds[i] >= 0) {
             close(udp->group_fds[i]);
@@ -169,6 +171,7 @@ static int open_sockets(struct co_udp *udp, const struct co_udp_config *config, 
         snprintf(why, why_room, "no UDP socket on %s: %s", udp->interface.name, strerror(-fd));
         return fd;
     }
+    co_descriptor_note(fd, &udp->unicast_file);
     udp->unicast_fd = fd;
     if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
         int error = -errno;
@@ -208,6 +211,7 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
     udp->receiver.slots = slots;
     memset(udp->group_fds, 0xff, sizeof udp->group_fds);
     point_messages(&udp->receiver);
+    co_udp_forked_enter(udp);
     int error = co_udp_interface_choose(&udp->interface, config->interface, config->near_ip, why, why_room);
     if (!error) {
         error =

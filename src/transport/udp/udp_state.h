@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 
 #include "base/atomics.h"
+#include "base/descriptors.h"
 #include "transport/transport.h"
 #include "transport/udp/udp.h"
 
@@ -123,7 +124,9 @@ struct co_udp {
     struct co_udp_interface interface;
     struct co_udp_groups groups;
     int unicast_fd;
-    int group_fds[CO_UDP_GROUPS_MAX];             // -1: not joined
+    int group_fds[CO_UDP_GROUPS_MAX];                                       // -1: not joined
+    struct co_descriptor_file unicast_file, group_files[CO_UDP_GROUPS_MAX]; // behind them
+    struct co_udp *next_opened;
     struct co_udp_lane *lanes[CO_UDP_GROUPS_MAX]; // NULL: the group is received by poll
     _Atomic bool has_gso;                         // a sender may find out that an interface has none
     bool has_gro;
@@ -162,6 +165,10 @@ int co_udp_socket_group(const struct co_udp *udp, unsigned index);              
 int co_udp_socket_become_member(const struct co_udp *udp, int fd, unsigned index); // 0 or -errno
 int co_udp_socket_loop(int fd, bool is_wanted);                                    // own multicast on this host
 size_t co_udp_socket_receive_buffer(int fd); // bytes of payload that the kernel granted
+
+// udp_forked.c: while it is entered, its descriptors are closed in children of fork.
+void co_udp_forked_enter(struct co_udp *udp);
+void co_udp_forked_leave(struct co_udp *udp);
 
 // udp_send.c
 int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,

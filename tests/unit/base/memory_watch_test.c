@@ -218,6 +218,33 @@ static void places_are_bounded_and_used_again(void **state)
     assert_int_equal(co_memory_watch_open(&other), -EBUSY);
 }
 
+// The child of a fork has the watch's descriptors, too, and none of its thread.
+static void who_has_forked_does_not_wait_for_the_child(void **state)
+{
+    (void)state;
+    int place = add(memory, 8 * PAGE), ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(ends[1]);
+        _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1); // until its parent closes it
+    }
+    assert_true(child > 0);
+    void *moved = mremap(memory, 8 * PAGE, 8 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, memory + 32 * PAGE);
+    assert_ptr_equal(moved, memory + 32 * PAGE);
+    co_memory_watch_drop(watch, place); // what was moved is left alone
+    co_memory_watch_close(watch);
+    watch = NULL;
+    assert_int_equal(munmap(moved, 8 * PAGE), 0); // of which nobody would hear
+    int status;
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    renew();
+}
+
 #define WITH_WATCH(test) cmocka_unit_test_setup_teardown(test, open_watch, close_watch)
 
 int main(void)
@@ -230,6 +257,7 @@ int main(void)
         WITH_WATCH(what_the_allocator_gives_back_has_changed),
         WITH_WATCH(what_is_used_is_the_same),
         WITH_WATCH(a_fork_changes_all),
+        WITH_WATCH(who_has_forked_does_not_wait_for_the_child),
         WITH_WATCH(overlapping_places_do_without_each_other),
         WITH_WATCH(other_memory_is_refused),
         WITH_WATCH(places_are_bounded_and_used_again),

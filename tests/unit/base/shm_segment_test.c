@@ -126,6 +126,22 @@ static void who_lets_others_in_is_refused(void **state)
     co_shm_segment_close(&one);
 }
 
+// Whatever the program keeps from files that it makes, the other ranks are to open this one.
+static void no_umask_keeps_its_user_out(void **state)
+{
+    struct co_shm_segment segment, attached;
+    mode_t before = umask(0777);
+    int error = co_shm_segment_create(&segment, name, 4096, 0);
+
+    (void)state;
+    umask(before);
+    assert_int_equal(error, 0);
+    assert_int_equal(file_mode(), 0600);
+    assert_int_equal(co_shm_segment_attach(&attached, name, 4096), 0);
+    co_shm_segment_close(&attached);
+    co_shm_segment_close(&segment);
+}
+
 // A process that dies as soon as it has made the segment.
 static void create_and_die(void)
 {
@@ -336,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_mapping_outlives_the_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_creator_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_lets_others_in_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_umask_keeps_its_user_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_of_the_dead_are_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_looks_like_one_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(those_who_begin_at_once_leave_each_other_theirs, set_up, tear_down),

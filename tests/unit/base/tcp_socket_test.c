@@ -88,8 +88,44 @@ static void had_or_refused(void **state)
     assert_int_equal(co_socket_error(-1), -EBADF);
 }
 
+static int connect_to(const char *host, uint16_t port)
+{
+    struct addrinfo *found;
+    char place[CO_SOCKET_PLACE_MAX];
+    snprintf(place, sizeof place, "%s:%u", host, port);
+    assert_int_equal(co_socket_addresses_find(&found, place, "0", AI_NUMERICHOST, why, sizeof why), 0);
+    int connected = co_socket_connect(found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return connected;
+}
+
+// Where there is IPv6: a name may lead there first, or there alone.
+static void of_no_host_both_are_heard(void **state)
+{
+    (void)state;
+    int six = co_socket_listen("[::1]", "0", why, sizeof why);
+    if (six < 0) {
+        skip();
+    }
+    close(six);
+    static const char *const places[] = {"", ":0"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int listener = co_socket_listen(places[i], "0", why, sizeof why);
+        assert_true(listener >= 0);
+        uint16_t port = co_socket_port(listener);
+        int four = connect_to("127.0.0.1", port);
+        six = connect_to("[::1]", port);
+        assert_int_equal(outcome(four), 0);
+        assert_int_equal(outcome(six), 0);
+        close(four);
+        close(six);
+        close(listener);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(places), cmocka_unit_test(had_or_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(places), cmocka_unit_test(had_or_refused),
+                                       cmocka_unit_test(of_no_host_both_are_heard)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void put_ip_checksum(uint8_t *ip)
 static void put_icrc(uint8_t *frame, size_t bytes)
 {
     static const int ones[] = {15, 22, 24, 25, 40, 41, 46};
-    uint8_t covered[ROCE_FRAME_ROOM];
+    uint8_t covered[14 + 65535]; // the longest
     memcpy(covered, frame, bytes);
     memset(covered + 6, 0xff, 8); // in front of the IPv4 header
     for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) {

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -52,6 +53,25 @@ static void what_it_covers(void **state)
     }
 }
 
+// As long as IPv4 allows, behind an Ethernet head: where the kernel joins packets, or interfaces take such.
+static void the_longest(void **state)
+{
+    (void)state;
+    enum { IP_AT = 14, UDP_AT = 34, LONGEST = 65546 }; // a payload of whole words
+    uint8_t *frame = calloc(1, LONGEST);
+    assert_non_null(frame);
+    memcpy(frame, roce_frame_uc_send, roce_frame_uc_send_bytes);
+    frame[IP_AT + 2] = (uint8_t)((LONGEST - IP_AT) >> 8);
+    frame[IP_AT + 3] = (uint8_t)(LONGEST - IP_AT);
+    frame[UDP_AT + 4] = (uint8_t)((LONGEST - UDP_AT) >> 8);
+    frame[UDP_AT + 5] = (uint8_t)(LONGEST - UDP_AT);
+    roce_frame_seal(frame, LONGEST);
+    assert_true(holds(frame, LONGEST));
+    frame[LONGEST - 1] ^= 1;
+    assert_false(holds(frame, LONGEST));
+    free(frame);
+}
+
 // Payloads of changing length, as of the last packet of a message; the sum of a copy is that of the frame made anew.
 static void copies(void **state)
 {
@@ -82,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packets_of_others),
         cmocka_unit_test(what_it_covers),
+        cmocka_unit_test(the_longest),
         cmocka_unit_test(copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static struct co_roce packet_of(uint8_t opcode, uint32_t psn, uint32_t data)
                             .opcode = opcode,
                             .psn = psn,
                             .pad_bytes = pad,
-                            .frame_bytes = (uint16_t)(data + pad + 58),
+                            .frame_bytes = (uint32_t)(data + pad + 58),
                             .payload_bytes = (uint16_t)(data + pad)};
 }
 

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "lingering_socket.h"
 #include "offload/proxy/proxy_process.h"
 #include "offload/rank/rank_connection.h"
 
@@ -270,6 +271,22 @@ static void nonsense_ends_its_rank_alone(void **state)
     leave_all();
 }
 
+// Whatever comes with a ring is closed. Who sends several is no rank of castoff's.
+static void what_comes_with_rings_holds_nobody(void **state)
+{
+    (void)state;
+    start(CO_OFFLOAD_LEND_ATTACH);
+    join_all();
+    int peer, made = lingering_socket(&peer), connected = co_rank_connection_descriptor(rig.ranks[0]);
+    lingering_send(connected, made, 1);
+    lingering_send(connected, made, 2);
+    close(made); // the proxy has the last ones
+    uint32_t receive = give(1, CO_OFFLOAD_OPERATION_RECEIVE, rig.to, 1);
+    assert_int_equal(finish(1, receive), -ECONNRESET);
+    close(peer);
+    leave_all();
+}
+
 static void a_rank_that_is_here_cannot_come(void **state)
 {
     (void)state;
@@ -352,6 +369,7 @@ int main(void)
         cmocka_unit_test(an_idle_proxy_sleeps),
         cmocka_unit_test(who_leaves_without_a_word_is_dead),
         cmocka_unit_test(nonsense_ends_its_rank_alone),
+        cmocka_unit_test(what_comes_with_rings_holds_nobody),
         cmocka_unit_test(a_rank_that_is_here_cannot_come),
         cmocka_unit_test(without_ranks_it_ends_with_its_starter),
         cmocka_unit_test(a_stopped_proxy_is_gone_after_the_deadline),
