@@ -71,6 +71,11 @@ done
 analyze --json /dev/full "$work/app"
 ok "a full disk: status 1" status_is 1
 ok "a full disk: said" err_has 'the JSON cannot be written to /dev/full: No space left on device'
+for words in "trace --no-cache $work/app" 'trace --kinds' --version 'help trace'; do
+    run sh -c "'$castoff' $words >/dev/full"
+    ok "$words to a full disk: status 1" status_is 1
+    ok "$words to a full disk: said" err_has 'castoff: standard output is not complete: No space left on device'
+done
 run sh -c "ulimit -f 1; '$castoff' trace --no-cache '$work/app'"
 ok "a limit on files: status 1" status_is 1
 ok "a limit on files: said" err_has 'app-0001.txt: its events cannot be written: File too large'

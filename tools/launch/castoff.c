@@ -5,6 +5,7 @@
 #define _GNU_SOURCE // vasprintf
 #include "command.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,12 +103,8 @@ static int help(const char *name)
     return TOOL_OK;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
-    if (argc < 2) {
-        print_usage(stderr);
-        return TOOL_USAGE;
-    }
     const char *name = argv[1];
     if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
         return help(argv[2]);
@@ -118,4 +115,26 @@ int main(int argc, char **argv)
     }
     const struct co_command *command = find(name);
     return command != NULL ? hand_over(command, argc - 1, argv + 1) : TOOL_USAGE;
+}
+
+// What was printed may wait in memory until here: a full disk is an error of every command.
+static int finish(int status)
+{
+    bool is_lost = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) != 0 || is_lost) {
+        fprintf(stderr, "castoff: standard output is not complete%s%s\n", errno != 0 ? ": " : "",
+                errno != 0 ? strerror(errno) : "");
+        return status == TOOL_OK ? TOOL_FAILED : status;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return TOOL_USAGE;
+    }
+    return finish(dispatch(argc, argv));
 }

@@ -7,23 +7,26 @@
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/request/requests.h"
 
-// What find_done says instead of the index of a request of ours that is done.
-enum { NONE_OURS = -1, NONE_DONE = -2 };
+// The first of ours that is done, and what stands before it.
+struct look {
+    int done; // -1: none of ours
+    bool has_ours, has_natives;
+};
 
-// The first.
-static int find_done(int count, const MPI_Request handles[])
+static struct look look_at(int count, const MPI_Request handles[])
 {
-    int found = NONE_OURS;
-    for (int i = 0; i < count; i++) {
-        struct co_mpi_request *request = co_request_of(handles[i]);
-        if (request != NULL) {
-            if (co_request_is_done(request)) {
-                return i;
-            }
-            found = NONE_DONE;
+    struct look look = {.done = -1};
+    for (int i = 0; i < count && look.done < 0; i++) {
+        struct co_mpi_request *request =
+            handles[i] == co_next.request_null ? NULL : co_request_handles_find(handles[i]);
+        if (request == NULL) {
+            look.has_natives = look.has_natives || handles[i] != co_next.request_null;
+        } else if (co_load_acquire(&request->kind) != NULL) { // acquire E1
+            look.has_ours = true;
+            look.done = co_request_is_done(request) ? i : -1;
         }
     }
-    return found;
+    return look;
 }
 
 struct any {
@@ -66,41 +69,50 @@ static bool try_native(struct any *any, int count)
     return true;
 }
 
-// One round over both sides: native is asked for what stands before the first of ours that is done.
-static bool try_both(struct any *any)
+// One round over both sides: native is asked for what of its own stands before the first of ours that is done.
+static bool try_both(struct any *any, const struct look *look)
 {
-    int found = find_done(any->count, any->handles), before = found < 0 ? any->count : found;
-    return (before > 0 && try_native(any, before)) || try_ours(any, found);
+    int before = look->done < 0 ? any->count : look->done;
+    return (look->has_natives && try_native(any, before)) || try_ours(any, look->done);
 }
 
-static bool has_ours(int count, const MPI_Request handles[])
+static bool has_ours(int count, const MPI_Request handles[], struct look *look)
 {
-    return co_requests_are_given(count, handles) && find_done(count, handles) != NONE_OURS;
+    if (!co_requests_are_given(count, handles)) {
+        return false;
+    }
+    *look = look_at(count, handles);
+    return look->has_ours;
 }
 
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
-    if (!co_requests_exist() || index == NULL || !has_ours(count, handles)) {
+    struct look look;
+    if (!co_requests_exist() || index == NULL || !has_ours(count, handles, &look)) {
         return co_next_mpi_get()->Waitany(count, handles, index, status);
     }
     struct any any = {"MPI_Waitany", count, handles, index, status, MPI_SUCCESS};
-    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
-    while (!try_both(&any)) {
-        co_engine_wait_turn(co_process.engine, &wait);
+    if (try_both(&any, &look)) {
+        return any.code;
     }
+    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
+    do {
+        co_engine_wait_turn(co_process.engine, &wait);
+        look = look_at(count, handles);
+    } while (!try_both(&any, &look));
     return any.code;
 }
 
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
-    if (!co_requests_exist() || index == NULL || flag == NULL || !has_ours(count, handles)) {
+    struct look look;
+    if (!co_requests_exist() || index == NULL || flag == NULL || !has_ours(count, handles, &look)) {
         return co_next_mpi_get()->Testany(count, handles, index, flag, status);
     }
     struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};
-    *flag = try_both(&any);
-    if (!*flag) {
-        co_engine_poll(co_process.engine);
-        *flag = try_ours(&any, find_done(count, handles));
+    *flag = try_both(&any, &look);
+    if (!*flag && co_engine_poll(co_process.engine) > 0) { // what others have moved is seen by the next call
+        *flag = try_ours(&any, look_at(count, handles).done);
     }
     if (!*flag) {
         co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
