@@ -57,7 +57,7 @@ function days(first, last) {
 }
 
 END {
-    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank | measured |"
+    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank (gained) | measured |"
     print "| --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         calls = "-"
