@@ -64,13 +64,15 @@ prepare() { # program ranks
 }
 
 compare() { # program place ranks
-    local name=$1-$2 words=(-n "$3" "$top/bench/programs/rank.sh" "$1" "$folder")
+    local name=$1-$2 limit_s=600 words=(-n "$3" "$top/bench/programs/rank.sh" "$1" "$folder")
     local ab=("$build/castoff" ab -n "$pairs" --json "$folder/$name.json" --)
+    # HPCC on eight hosts that share two cores: pairs, warm-up and the run whose calls are timed are sixteen runs.
+    [[ $name != hpcc-8 ]] || limit_s=1800
     rm -f "$folder/$name.json"
     if [[ $2 == node ]]; then
-        timeout 600 "${ab[@]}" mpirun --oversubscribe --bind-to none "${words[@]}"
+        timeout "$limit_s" "${ab[@]}" mpirun --oversubscribe --bind-to none "${words[@]}"
     else
-        timeout 600 "$top/tests/lab/lab.sh" --hosts "$3" --rate 1gbit -- "${ab[@]}" lab-mpirun "${words[@]}"
+        timeout "$limit_s" "$top/tests/lab/lab.sh" --hosts "$3" --rate 1gbit -- "${ab[@]}" lab-mpirun "${words[@]}"
     fi >"$folder/$name.out" 2>"$folder/$name.err"
 }
 
@@ -86,7 +88,7 @@ ranks = int(sys.argv[2])
 gained = {row["call"]: row["without_s"] - row["with_s"] for row in ab.get("by_call", [])}
 calls = [(name, *(round(int(number) / ranks) for number in numbers))
          for name, *numbers in re.findall(r"(\w+) (\d+) of (\d+)", ab.get("taken", "")) if int(numbers[0]) > 0]
-taken = ", ".join(f"{name} {taken:,} of {seen:,}" + (f" ({gained[name]:.2f} s)" if name in gained else "")
+taken = ", ".join(f"{name} {taken:,} of {seen:,}" + (f" ({gained[name]:.2f} s)" if abs(gained.get(name, 0)) >= 0.005 else "")
                   for name, taken, seen in calls) or "none"
 print(len(ab["without_s"]), f'{statistics.median(ab["without_s"]):.2f} {statistics.median(ab["with_s"]):.2f}',
       f'{1 / ab["ratio"]:.3f} {1 / ab["high"]:.3f} {1 / ab["low"]:.3f}', ab["verdict"].replace(" ", "-"), taken)
