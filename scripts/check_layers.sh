@@ -66,6 +66,7 @@ allowed() {
     tools/trace/replay/*) echo "base/.*|tools/trace/(read|events|replay)/.*|matching/match_steps\.h|$fronts_matching" ;;
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
+    tools/ab/*) echo "$tools_all|record/trace/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
     tools/proxy/*) echo "$tools_all|offload/([a-z_]+|carrier/tcp_carrier|proxy/[a-z_]+)\.h" ;;
     tools/info/*) echo "$tools_all|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_engine|$fronts_mcast" ;;

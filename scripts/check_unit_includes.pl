@@ -18,6 +18,7 @@ my %together = (
     'tests/unit/shm/shm_single_copy_test.c' => 'shm_measure|shm_team', # likewise
     'tests/unit/pmpi/collective/collective_buffers_test.c' => 'bcast_buffers|gather_buffers', # of the calls of equal lengths
     'tests/unit/pmpi/collective/alltoallv_buffers_test.c' => 'alltoallv_buffers|packing', # in which the test plays packing
+    'tests/unit/tools/ab/ab_calls_test.c' => 'trace_writer',           # of what it writes
     'tests/unit/offload/attach_window_test.c' => 'attach_window|stage_window',     # the contract on both, and one in place of the other
     'tests/unit/offload/rank/rank_copies_test.c' => 'rank_copies|segment_memory',  # into a segment
     'tests/unit/offload/copy_window_test.c' => 'copy_window|segment_memory',       # likewise

@@ -57,7 +57,7 @@ function days(first, last) {
 }
 
 END {
-    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank | measured |"
+    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank (gained) | measured |"
     print "| --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         calls = "-"
@@ -72,6 +72,6 @@ END {
     for (i = 1; i <= machine_count; i++) {
         all = all (i == 1 ? "" : "; ") commits[machines[i]] machines[i]
     }
-    printf "\nMedians of whole runs in turn, and of their pairs' ratios with an interval. To reach: none above 1.02 (M48). "
+    printf "\nMedians of runs in turn, and of their pairs' ratios, with interval. To reach: none above 1.02 (M48). "
     printf "Hosts: laboratory, 1 Gbit/s. `make bench-real` (%s).\n", all
 }

@@ -15,6 +15,7 @@ RANKS=$(echo "$*" | sed -n 's/.* -n \([0-9]*\) [^ ]*rank.sh.*/\1/p')
 verdict="castoff is $WORD"
 cat >"$5" <<JSON
 {"without_s": [4.0, 2.0, 3.0], "with_s": [1.0, 3.0, 2.0], "ratio": $RATIO, "low": 1.25, "high": 2.5, "verdict": "$WORD",
+ ${CALLS:-}
  "taken": "MPI_Bcast $((4000 * RANKS)) of $((5000 * RANKS)), MPI_Allgather 0 of 3, MPI_Send $((3 * RANKS)) of $((3 * RANKS))"}
 JSON
 END
@@ -26,10 +27,15 @@ PATH=$work/path:$PATH
 RATIO=2.0 WORD=faster run "$top/bench/real_programs.sh" "$work/fake" 3 "$work/real" hpcc:node nothing:node
 ok "time with castoff over without" out_has '^hpcc node 3 3.00 2.00 0.500 0.400 0.800 faster '
 ok "the calls of a rank that castoff took" out_has ' faster MPI_Bcast 4,000 of 5,000, MPI_Send 3 of 3$'
+ok "nothing is said of a gain where calls were not timed" [ "$(grep -c '(.* s)' "$work/out")" -eq 0 ]
 ok "a program that is none" out_has '^nothing node - no such program$'
 ok "castoff ab gets pairs and program" grep -q '^ab -n 3 --json .*hpcc-node.json -- mpirun .*-n [0-9]* .*rank.sh hpcc ' "$work/fake/words"
 ok "its grid has as many places as ranks" [ "$(awk '/ Ps$/ { p = $1 } / Qs$/ { q = $1 } END { print p * q }' "$work/real/hpccinf.txt")" -eq \
     "$(sed -n 's/.* -n \([0-9]*\) [^ ]*rank.sh.*/\1/p' "$work/fake/words")" ]
+
+CALLS='"by_call": [{"call": "MPI_Bcast", "without_s": 4.5, "with_s": 1.25}, {"call": "MPI_Wait", "without_s": 1, "with_s": 0}],' \
+    RATIO=2.0 WORD=faster run "$top/bench/real_programs.sh" "$work/fake" 3 "$work/real" hpcc:node nothing:node
+ok "the time that they gained" out_has ' faster MPI_Bcast 4,000 of 5,000 (3.25 s), MPI_Send 3 of 3$'
 
 export FIGURES_BUILD="$work/fake" FIGURES_OUT="$work/figures"
 RATIO=2.0 WORD=faster run "$top/bench/figures/M48.sh" hpcc:node lammps:node

@@ -66,6 +66,23 @@ if command -v mpirun >/dev/null; then
     run "$castoff" ab -n 1 --warm-up 0 -- mpirun -n 2 "$castoff" run --set LOG=info -- "$work/rank"
     ok "castoff run in the line: one side only" times_loaded 2
     ok "castoff run in the line: status 0" status_is 0
+    make -s -C "$top" all >"$work/make" 2>&1 || { cat "$work/make"; exit 1; }
+    stand_in=$castoff castoff=$build/castoff
+    run "$castoff" ab -n 1 --warm-up 0 --json "$work/calls.json" -- mpirun -n 2 "$build/bench/traffic" bcast 4096 30
+    ok "calls are timed: status 0" status_is 0
+    ok "calls are timed: of whom" out_has "# which calls gained it: .* of 2 of 2 ranks\$"
+    ok "calls are timed: calls of a rank, both times, what was gained by all and by each" \
+        out_has '^MPI_Bcast  *30  *[0-9.]*  *[0-9.]*  *-*[0-9.]*  *-*[0-9.]*$'
+    ok "calls are timed: castoff's start is in it" out_has '^MPI_Init '
+    ok "calls are timed: what is left" out_has '^outside_MPI  *-  *-*[0-9.]* '
+    ok "calls are timed: JSON" python3 -S -c 'import json, sys
+calls = {row["call"]: row for row in json.load(open(sys.argv[1]))["by_call"]}
+sys.exit(not (calls["MPI_Bcast"]["calls_with"] == calls["MPI_Bcast"]["calls_without"] == 30 and calls["MPI_Bcast"]["with_s"] > 0))' "$work/calls.json"
+    ok "calls are timed: nothing stays in /tmp" [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'castoff-ab-*' -newer "$work/calls.json")" ]
+    run "$castoff" ab -n 1 --warm-up 0 --no-calls -- mpirun -n 2 "$build/bench/traffic" bcast 4096 30
+    ok "--no-calls: no table of calls" sh -c '! grep -q "which calls" "$1"' sh "$work/out"
+    ok "--no-calls: status 0" status_is 0
+    castoff=$stand_in
 else
     skip "mpirun" "not installed"
 fi

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "ab_calls.h"
+#include "ab_side.h"
 #include "digest.h"
 #include "tools/output/statistics.h"
 #include "tools/launch/wrapper.h"
-
-enum { AB_WITHOUT, AB_WITH, AB_SIDES };
 
 struct co_ab {
     char *const *command; // as the user gave it
@@ -22,6 +22,7 @@ struct co_ab {
     enum co_digest_match match;   // whether those with castoff print what those without print
     char taken[1024];             // "MPI_Bcast 40 of 40, ..." as castoff reported, or ""
     struct co_ratio ratio;
+    struct co_ab_calls calls; // without traces where they were not timed
 };
 
 extern const char *const co_ab_side_names[AB_SIDES];
@@ -38,6 +39,11 @@ struct co_ab_sides {
 int co_ab_sides_make(struct co_ab_sides *sides, char *const *settings, int argc, char **argv, char *why,
                      size_t why_room);
 void co_ab_sides_release(struct co_ab_sides *sides);
+
+// ab_timed.c: runs both sides once more, with `settings` on the side with castoff, and times their calls by traces in
+// `folder`, which stays empty afterwards. 0, or the status with which a run ended. Where nothing could be recorded
+// `calls` has no traces.
+int co_ab_time_calls(struct co_ab_calls *calls, const char *folder, char *const *settings, int argc, char **argv);
 
 // ab_output.c
 void co_ab_print(const struct co_ab *ab, FILE *stream);

@@ -84,6 +84,9 @@ void co_ab_print(const struct co_ab *ab, FILE *stream)
         co_plain_put(stream, ab->taken);
         fputc('\n', stream);
     }
+    if (co_ab_calls_are_timed(&ab->calls)) {
+        co_ab_calls_print(&ab->calls, stream);
+    }
     print_output_check(ab, stream);
     if (sorted[AB_WITHOUT] && sorted[AB_WITH]) {
         print_plot(sorted, ab->pairs, stream);
@@ -121,6 +124,9 @@ int co_ab_write_json(const struct co_ab *ab, const char *path)
                              "output_repeats", matches[ab->repeats], "taken", co_plain_json(ab->taken));
     if (!root) {
         return -ENOMEM;
+    }
+    if (co_ab_calls_are_timed(&ab->calls)) {
+        json_object_set_new(root, "by_call", co_ab_calls_json(&ab->calls));
     }
     FILE *file = co_output_open(path);
     int failed = file ? 0 : -errno;

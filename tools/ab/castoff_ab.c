@@ -19,16 +19,19 @@
 #include "tools/launch/places.h"
 #include "tools/launch/set_option.h"
 
-enum { SETTINGS_MAX = 64, OPTION_WARM_UP = 256, OPTION_JSON, OPTION_CSV, OPTION_SVG, OPTION_SHOW };
+enum { SETTINGS_MAX = 64, OPTION_WARM_UP = 256, OPTION_JSON, OPTION_CSV, OPTION_SVG, OPTION_SHOW, OPTION_NO_CALLS };
 
 struct request {
     int pairs, warm_up;
     const char *json, *csv, *svg;
-    bool shows_output;
-    char *settings[SETTINGS_MAX + 2];
+    bool shows_output, has_no_calls;
+    char *settings[SETTINGS_MAX + 3]; // the user's, that of the report, and the end
     int setting_count;
+    int argc;
+    char **argv; // of the command
     struct co_ab_sides sides;
-    char report[64]; // where castoff's side reports, "" when no place was found
+    char folder[32]; // for what castoff writes, "" when no place was found
+    char report[64]; // where castoff's side reports, "" when it is the user's
 };
 
 static const struct option long_options[] = {
@@ -38,6 +41,7 @@ static const struct option long_options[] = {
     {"svg", required_argument, NULL, OPTION_SVG},
     {"set", required_argument, NULL, 's'},
     {"show", no_argument, NULL, OPTION_SHOW},
+    {"no-calls", no_argument, NULL, OPTION_NO_CALLS},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -72,6 +76,9 @@ static bool take_option(struct request *request, int option)
         return true;
     case OPTION_SHOW:
         request->shows_output = true;
+        return true;
+    case OPTION_NO_CALLS:
+        request->has_no_calls = true;
         return true;
     default: // 's'
         if (request->setting_count == SETTINGS_MAX) {
@@ -186,18 +193,29 @@ static int write_outputs(const struct request *request, const struct co_ab *ab)
     return status;
 }
 
+static bool sets(const struct request *request, const char *name)
+{
+    size_t bytes = strlen(name);
+    for (int i = 0; i < request->setting_count; i++) {
+        const char *given = request->settings[i];
+        given += strncmp(given, "CASTOFF_", 8) == 0 ? 8 : 0;
+        if (strncmp(given, name, bytes) == 0 && given[bytes] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
 // A report from each run of castoff's side, in a file that only serves the line "taken by castoff".
 static void ask_for_report(struct request *request)
 {
     static char setting[100];
     char folder[] = "/tmp/castoff-ab-XXXXXX";
-    for (int i = 0; i < request->setting_count; i++) {
-        if (strncmp(request->settings[i], "CASTOFF_REPORT=", 15) == 0 ||
-            strncmp(request->settings[i], "REPORT=", 7) == 0) {
-            return;
-        }
+    if (!mkdtemp(folder)) {
+        return;
     }
-    if (mkdtemp(folder)) {
+    snprintf(request->folder, sizeof request->folder, "%s", folder);
+    if (!sets(request, "REPORT")) {
         snprintf(request->report, sizeof request->report, "%s/report.json", folder);
         snprintf(setting, sizeof setting, "CASTOFF_REPORT=%s", request->report);
         request->settings[request->setting_count] = setting;
@@ -208,8 +226,9 @@ static void drop_report(struct request *request)
 {
     if (*request->report) {
         unlink(request->report);
-        *strrchr(request->report, '/') = '\0';
-        rmdir(request->report);
+    }
+    if (*request->folder) {
+        rmdir(request->folder);
     }
 }
 
@@ -224,6 +243,13 @@ static int check_outputs(const struct request *request)
         }
     }
     return TOOL_OK;
+}
+
+// Of a program without calls that castoff serves none are timed, and of one that is recorded anyway.
+static bool times_calls(const struct request *request, const struct co_ab *ab)
+{
+    bool has_calls = *ab->taken || !*request->report;
+    return has_calls && *request->folder && !request->has_no_calls && !sets(request, "RECORD");
 }
 
 static int compare(struct request *request, struct co_ab *ab)
@@ -244,8 +270,13 @@ static int compare(struct request *request, struct co_ab *ab)
         if (co_statistics_ratio(&ab->ratio, ab->seconds[AB_WITHOUT], ab->seconds[AB_WITH], ab->pairs)) {
             return TOOL_FAILED;
         }
+        int timed = TOOL_OK;
+        if (times_calls(request, ab)) {
+            timed = co_ab_time_calls(&ab->calls, request->folder, request->settings, request->argc, request->argv);
+        }
         co_ab_print(ab, stream_for_people(request));
         status = write_outputs(request, ab);
+        status = status == TOOL_OK ? timed : status;
         if (status == TOOL_OK && ab->repeats != CO_DIGEST_DIFFERENT && ab->match == CO_DIGEST_DIFFERENT) {
             status = TOOL_FAILED;
         }
@@ -282,9 +313,11 @@ static int run(int argc, char **argv)
         return TOOL_FAILED;
     }
     ask_for_report(&request);
-    ab.command = argv + optind;
+    request.argc = argc - optind;
+    request.argv = argv + optind;
+    ab.command = request.argv;
     int status = TOOL_USAGE;
-    if (co_ab_sides_make(&request.sides, request.settings, argc - optind, argv + optind, why, sizeof why)) {
+    if (co_ab_sides_make(&request.sides, request.settings, request.argc, request.argv, why, sizeof why)) {
         co_command_complain(&co_command_ab, "%s", why);
     } else {
         status = compare(&request, &ab);
@@ -305,5 +338,6 @@ const struct co_command co_command_ab = {
     "  --csv FILE        every time as CSV (- is standard output)\n"
     "  --svg FILE        plot (needs gnuplot)\n"
     "  --show            let the command's output through\n"
+    "  --no-calls        no further run of each side that tells which calls gained the time\n"
     "Fails when a run fails (with its status), or when the output differs with castoff (1).\n",
 };
