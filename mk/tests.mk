@@ -75,6 +75,7 @@ $(BUILD)/obj/tests/unit/pmpi/%.o: private ALL_CFLAGS += $(MPI_CFLAGS)
 $(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/collective/%_buffers.o,bcast gather)
 $(BUILD)/tests/unit/gatherv_buffers_test: $(BUILD)/obj/src/pmpi/collective/gatherv_buffers.o
 $(BUILD)/tests/unit/alltoallv_buffers_test: $(BUILD)/obj/src/pmpi/collective/alltoallv_buffers.o
+$(BUILD)/tests/unit/message_pool_test: $(BUILD)/obj/src/pmpi/p2p/message_pool.o
 
 # Objects are kept, or every run would compile them again.
 .SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)

@@ -14,6 +14,7 @@
 #include "pmpi/life/process.h"
 #include "pmpi/life/proxies.h"
 #include "pmpi/p2p/mprobe.h"
+#include "pmpi/p2p/message_pool.h"
 #include "pmpi/request/request_handles.h"
 #include "pmpi/request/persistent.h"
 #include "pmpi/life/progress_hook.h"
@@ -44,6 +45,7 @@ void co_stop(const char *why_native)
     co_report_write(engine != NULL, transports);
     co_live_counters_close();
     co_request_handles_close();
+    co_message_pool_close();
     co_communicator_follow_close();
     co_known_types_close();
     co_bootstrap_close();

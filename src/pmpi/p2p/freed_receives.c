@@ -6,8 +6,7 @@
 #include "pmpi/p2p/freed_receives.h"
 
 #include "pmpi/datatype/unpack_table.h"
-
-#include <stdlib.h>
+#include "pmpi/p2p/message_pool.h"
 
 _Atomic(struct co_message_operation *) co_freed_receives_ended;
 
@@ -15,7 +14,7 @@ static void release(struct co_message_operation *message)
 {
     co_unpack_table_close(message->unpack_table);
     co_message_release(&message->buffer);
-    free(message);
+    co_message_pool_give(message);
 }
 
 // Both with the lock of point-to-point held, perhaps in native's progress loop.

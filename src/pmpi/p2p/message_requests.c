@@ -6,9 +6,9 @@
 
 #include "pmpi/life/failure.h"
 #include "pmpi/p2p/freed_receives.h"
+#include "pmpi/p2p/message_pool.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 // An operation begins with its send or receive.
 static bool send_is_done(const void *operation)
@@ -41,7 +41,7 @@ static void release(void *operation)
 static void send_has_ended(struct co_p2p_send *send)
 {
     co_message_release(&((struct co_message_operation *)send)->buffer); // it holds no type
-    free(send);
+    co_message_pool_give((struct co_message_operation *)send);
 }
 
 static bool detach_send(void *operation)
@@ -156,7 +156,7 @@ static struct co_message_operation *make_plain(struct co_mpi_request *request)
 {
     struct co_message_operation *message = request->kept;
     if (message == NULL) {
-        message = aligned_alloc(CO_CACHE_LINE, (sizeof *message + CO_CACHE_LINE - 1) / CO_CACHE_LINE * CO_CACHE_LINE);
+        message = co_message_pool_take();
         if (message != NULL) {
             message->request = request;
         }

@@ -141,7 +141,6 @@ static void free_handles(struct block *block, int count)
 {
     for (int i = 0; i < count; i++) {
         co_next.Request_free(&block->requests[i].handle);
-        free(block->requests[i].kept);
     }
 }
 

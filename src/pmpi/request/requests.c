@@ -277,24 +277,6 @@ int co_request_free(MPI_Request *handle, struct co_mpi_request *request)
     return MPI_SUCCESS;
 }
 
-void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
-                               struct co_request_failure *failure)
-{
-    for (int i = 0; i < count; i++) {
-        struct co_mpi_request *request = co_request_of(handles[i]);
-        if (request != NULL) {
-            co_request_complete_entry(&handles[i], request, statuses, i, failure);
-        }
-    }
-}
-
-int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call)
-{
-    struct co_request_failure failure = {.error = 0};
-    co_requests_complete_rest(count, handles, statuses, &failure);
-    return co_request_conclude_array(&failure, code, call);
-}
-
 struct drain {
     const struct co_communicator *communicator;
     struct co_wait wait;

@@ -41,7 +41,7 @@ struct co_mpi_request {
     struct co_mpi_request *next;                  // free list
     _Atomic(const struct co_request_kind *) kind; // NULL: nothing under way
     void *operation;
-    void *kept;                           // memory of an earlier message, for the next one; NULL: none
+    void *kept;                           // memory of an earlier message, for the next one; NULL: none. Not its own
     struct co_communicator *communicator; // held
     struct co_persistent *persistent;     // what MPI_Start starts, NULL: not persistent
     bool is_settled;
@@ -137,14 +137,6 @@ int co_request_conclude_array(const struct co_request_failure *failure, int code
 // answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.
 int co_request_cancel(struct co_mpi_request *request);
 int co_request_free(MPI_Request *handle, struct co_mpi_request *request);
-
-// The same for all of ours in an array, which are done.
-void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
-                               struct co_request_failure *failure);
-
-// After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
-// code of the whole array call.
-int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call);
 
 // Whether the program has started generalized requests in C.
 bool co_requests_generalized(void);

@@ -73,6 +73,17 @@ static bool are_done_soon(struct all *all, int first)
     return true;
 }
 
+// All of ours, which are done.
+static void complete_rest(int count, MPI_Request handles[], MPI_Status statuses[], struct co_request_failure *failure)
+{
+    for (int i = 0; i < count; i++) {
+        struct co_mpi_request *request = co_request_of(handles[i]);
+        if (request != NULL) {
+            co_request_complete_entry(&handles[i], request, statuses, i, failure);
+        }
+    }
+}
+
 // Those from `first` to before `end`, of which ours are done.
 static void complete(struct all *all, int first, int end)
 {
@@ -80,7 +91,7 @@ static void complete(struct all *all, int first, int end)
     MPI_Status *statuses = all->statuses == MPI_STATUSES_IGNORE ? all->statuses : all->statuses + first;
     int code = co_next.Waitall(count, all->handles + first, statuses);
     all->code = code != MPI_SUCCESS ? code : all->code;
-    co_requests_complete_rest(count, all->handles + first, statuses, &all->failure);
+    complete_rest(count, all->handles + first, statuses, &all->failure);
 }
 
 // A generalized request is asked for its status each time that it is looked at: programs that have some, and count, are
@@ -254,7 +265,9 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
     int code = co_next_mpi_get()->Testall(count, handles, flag, statuses);
     // An error consumes as a success does: native has completed what it could.
     if (ours == OURS_DONE && (*flag || code != MPI_SUCCESS)) {
-        return co_requests_complete_all(count, handles, statuses, code, "MPI_Testall");
+        struct co_request_failure failure = {.error = 0};
+        complete_rest(count, handles, statuses, &failure);
+        return co_request_conclude_array(&failure, code, "MPI_Testall");
     }
     return code;
 }
