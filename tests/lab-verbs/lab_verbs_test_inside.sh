@@ -188,7 +188,7 @@ check_mpi() {
     # castoff over UDP on the fabric: any rank that received a wrong byte fails the program.
     read -r -a arguments <<<"$CASTOFF_LAB_MPIRUN_ARGS"
     env $(compgen -e CASTOFF_LAB_ | sed 's/^/-u /') CASTOFF_TRANSPORT=udp CASTOFF_UDP_INTERFACE=eth0 \
-        CASTOFF_BCAST=yes \
+        CASTOFF_PROBE=20s CASTOFF_BCAST=yes \
         CASTOFF_REPORT="$shared/report.json" "${bounded[@]}" "$top/build/castoff" mpirun "${arguments[@]}" -n 4 \
         "$top/build/tests/mpi/bcast_sizes" >"$shared/bcast_sizes.out" 2>"$shared/bcast_sizes.err" </dev/null || status=$?
     check "castoff runs a program of 4 ranks across the guests" test "$status" -eq 0

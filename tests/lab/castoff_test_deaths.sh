@@ -79,7 +79,7 @@ deaths_among_messages() {
 begin_waiting() { # kind [NAME=VALUE...]
     rm -f "$shared"/run.*
     : >"$shared/run.out"
-    env CASTOFF_P2P=yes CASTOFF_PROBE=20s CASTOFF_DEADLINE_S=3 "${@:2}" "${bounded[@]}" "$castoff" mpirun \
+    env CASTOFF_P2P=yes CASTOFF_DEADLINE_S=3 "${@:2}" "${bounded[@]}" "$castoff" mpirun \
         "${lab_arguments[@]}" --enable-recovery -n 4 "$programs/abort_p2p_survivors" "$1" cut \
         >"$shared/run.out" 2>"$shared/run.err" </dev/null &
     job=$!

@@ -90,7 +90,7 @@ blocked() {
 
 none_left() {
     for host in $(seq 0 $((hosts - 1))); do
-        for _ in $(seq 300); do
+        for _ in $(seq 1200); do
             lab-in-host "$host" "$build/castoff" proxy status | grep -q '^no proxies' && continue 2
             sleep 0.05
         done
@@ -153,7 +153,7 @@ host_is() { # ended|stopped|cut, start|middle|end
     last=$((hosts - 1)) folder=$work/$1.$2 jobs=()
     mkdir "$folder"
     for ((rank = 0; rank < all; rank++)); do
-        lab-in-host $((rank / a_host)) timeout -k 5 120 env CASTOFF_DEADLINE_S=3 "$work/proxy_rank" "$folder" "$rank" "$all" \
+        lab-in-host $((rank / a_host)) timeout -k 5 600 env CASTOFF_DEADLINE_S=3 "$work/proxy_rank" "$folder" "$rank" "$all" \
             "h$last" $((last * a_host)) "$2" >"$folder/out.$rank" 2>&1 &
         jobs+=($!)
     done

@@ -51,7 +51,7 @@ while read -r -u 3 program arguments ranks settings; do
     label="$program ${arguments/_/ } $ranks $settings"
     [[ $label == *"${1:-}"* ]] || continue
     exports=()
-    for setting in $settings LD_PRELOAD="$PWD/build-thread/libcastoff.so" CASTOFF_REPORT="$log/report" CASTOFF_STALL_S=60; do
+    for setting in $settings LD_PRELOAD="$PWD/build-thread/libcastoff.so" CASTOFF_REPORT="$log/report" CASTOFF_STALL_S=60 CASTOFF_PROBE=20s; do
         exports+=(-x "$setting")
     done
     options="ignore_noninstrumented_modules=1 suppressions=$log/suppressions exitcode=66 log_path=$log/race"

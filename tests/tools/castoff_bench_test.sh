@@ -300,7 +300,7 @@ ok "tune: a row has all dimensions" grep -q '^bcast node ranks 2- ranks_per_node
 ok "tune: the file says when and on what" grep -q '^# measured 20[0-9-]* [0-9:]* UTC on .* cores, Linux ' "$work/table"
 ok "tune: and by which command" grep -q '^# command: castoff bench --stock-only -n 2,3 --sizes 8 ' "$work/table"
 rm "$work/table"
-run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --set NODE_RANKS=1 --tune "$work/table"
+run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --set NODE_RANKS=1 --set PROBE=20s --tune "$work/table"
 ok "tune: nodes are those of castoff" grep -q '^bcast hosts ranks 2- ranks_per_node 1-1 transport udp ' "$work/table"
 printf 'nonsense\n' >"$work/table"
 run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/table"

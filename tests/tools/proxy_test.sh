@@ -77,7 +77,7 @@ says() { # status, text, command...
 
 # A proxy ends with its last rank, which may be a moment before it.
 all_have_gone() {
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         "$build/castoff" proxy status | grep -q '^no proxies' && return 0
         sleep 0.05
     done

@@ -31,7 +31,7 @@ tuned() { # rows, NAME=VALUE...: a job whose broadcasts that table decides
     job CASTOFF_TUNE="$work/table" CASTOFF_REPORT=- "$@"
 }
 declined() { grep -q 'declined [1-9][0-9]*: stock_is_faster$' "$work/err"; }
-network="CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo" # two nodes of one rank
+network="CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s" # two nodes of one rank
 tuned 'bcast node ranks 2 ranks_per_node 2 transport shm bytes 1- decline'
 ok "a row for two ranks on a node: declines" declined
 tuned 'bcast node ranks 2 ranks_per_node 1 transport shm bytes 1- decline'
@@ -87,7 +87,7 @@ if [ "$(nproc)" -ge 2 ]; then
 else
     ok "report: auto leaves messages of ranks that share a core" grep -q '^      declined [1-9][0-9]*: stock_is_faster$' "$work/err"
 fi
-run env CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2p" --calls posted --depths 20 --seconds 0 --rounds-min 2
+run env CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2p" --calls posted --depths 20 --seconds 0 --rounds-min 2
 ok "report: auto leaves messages between hosts" grep -q '^      declined [1-9][0-9]*: stock_is_faster$' "$work/err"
 mkfifo "$work/fifo"
 job CASTOFF_REPORT="$work/fifo"
@@ -107,7 +107,7 @@ for tolerates in 1 0; do
 done
 # A rank that cannot make the group of its node's ranks must not be waited for by those who can.
 if ${MPICC:-mpicc} -shared -fPIC -o "$work/no_group.so" "$top/tests/tools/no_group.c"; then
-    run env CASTOFF_LOG=info CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo NO_GROUP_RANK=1 \
+    run env CASTOFF_LOG=info CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s NO_GROUP_RANK=1 \
         "$castoff" mpirun -x LD_PRELOAD="$work/no_group.so" --oversubscribe -n 4 "$build/bench/demo_app" 1 1
     ok "no group of a node on one rank: the job runs" status_is 0
     ok "no group of a node on one rank: it was asked for" said_once '^no group for rank 1$'
@@ -130,7 +130,7 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     ok "no shared memory: and says why there is none" \
         said_once 'castoff is off for this job.*cannot share memory: Read-only file system$'
     ranks=3
-    without_shm CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo CASTOFF_REPORT=-
+    without_shm CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s CASTOFF_REPORT=-
     ok "no shared memory, multicast: the job runs" status_is 0
     ok "no shared memory, multicast: said at the start" \
         said_once 'communicators with several ranks on a node stay native: Read-only file system$'
