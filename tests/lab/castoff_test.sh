@@ -33,14 +33,23 @@ case $? in
 esac
 make -s -C "$top" lib tools mpi-tests bench-programs || exit 1
 
+# A case that takes minutes is run where it is named (tests/long/family_test.sh).
+is_long_chosen() { # case
+    [[ $chosen == *" $1 "* ]]
+}
+
+# What is called beside MPI_Bcast and MPI_Allgather, on seven hosts.
+mapfile -t family <"$here/family_programs.txt"
+
 # What a program prints does not depend on where its ranks are: native MPI on this machine alone is the reference, with
 # the options of mpirun that the program's first comment asks for.
-native() { # program ranks...
-    local program=$1 ranks options
-    read -ra options <<<"$(sed -n 's|^// mpirun: ||p' "$top/tests/mpi/$program.c")"
+native() { # "program argument..." ranks...
+    local program=$1 words ranks options
+    read -ra words <<<"$program"
+    read -ra options <<<"$(sed -n 's|^// mpirun: ||p' "$top/tests/mpi/${words[0]}.c")"
     for ranks in "${@:2}"; do
         python3 -S "$here/../bounded.py" 100 1500 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
-            ${options[@]+"${options[@]}"} -n "$ranks" "$programs/$program" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
+            ${options[@]+"${options[@]}"} -n "$ranks" "$programs/${words[0]}" "${words[@]:1}" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
         echo "FAIL native: $program with $ranks ranks" | tee -a "$log"
         tail -n 5 "$work/native.err"
     done
@@ -75,6 +84,13 @@ native persistent_order 4 8
 native ialltoall_sizes 3
 native ialltoall_outstanding 3
 native persistent_alltoall 3
+native ibcast_outstanding 7
+native allgatherv_shapes 7
+if is_long_chosen family; then
+    for program in "${family[@]}"; do
+        native "$program" 7
+    done
+fi
 native p2p_hosts 3 4
 native p2p_order 4
 native p2p_truncation 3
@@ -90,6 +106,7 @@ run_inside model --hosts 8 --rate 200mbit --snooping
 run_inside model_fat_tree --hosts 8 --rate 200mbit --topology fat-tree --snooping
 run_inside two_networks --hosts 3 --ranks-per-host 2 --decoy
 run_inside lossy --hosts 4 --loss 50
+! is_long_chosen family || run_inside family --hosts 7 --loss 30
 run_inside shallow --hosts 8 --rate 200mbit --queue 2
 run_inside faults --hosts 4
 run_inside deaf --hosts 4

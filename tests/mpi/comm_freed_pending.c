@@ -12,11 +12,12 @@
 
 #define OUTSTANDING 5
 #define INTS 30000
+#define RANKS 8
 
 static int send[OUTSTANDING][INTS];
-static int receive[OUTSTANDING][INTS * 3];
+static int receive[OUTSTANDING][INTS * RANKS];
 static int spread[2 * INTS]; // every other int is broadcast
-static int uneven[6 * INTS]; // rank r gives r + 1 parts of 6, with a gap behind each
+static int uneven[7 * INTS]; // rank r gives r + 1 parts of 6, with a gap behind each
 
 static void start_on(MPI_Comm comm, MPI_Request *requests, int round)
 {
@@ -69,7 +70,7 @@ static void check(int round)
 // Counts and places are the call's alone, and gone when it returns.
 static void gather_uneven_on(MPI_Comm comm, MPI_Request *request, int round)
 {
-    int counts[3], places[3], at = 0;
+    int counts[RANKS], places[RANKS], at = 0;
     for (int r = 0; r < co_test_size(); r++) {
         counts[r] = INTS / 6 * (r + 1);
         places[r] = at;

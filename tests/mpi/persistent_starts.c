@@ -109,13 +109,12 @@ static void run(struct co_planned *planned)
     co_planned_free(planned);
 }
 
+// Not the count: in two runs of Open MPI 4.1.4 with 7 ranks it was 0 and 4, as the request's memory had it.
 static void say_status(const char *what, const MPI_Status *status)
 {
-    int count, cancelled;
-    MPI_Get_count(status, MPI_BYTE, &count);
+    int cancelled;
     MPI_Test_cancelled(status, &cancelled);
-    co_test_say("%s: source %d tag %d count %d cancelled %d\n", what, status->MPI_SOURCE, status->MPI_TAG, count,
-                cancelled);
+    co_test_say("%s: source %d tag %d cancelled %d\n", what, status->MPI_SOURCE, status->MPI_TAG, cancelled);
 }
 
 static void say_class(const char *what, int code)
