@@ -34,19 +34,12 @@ fail() { # what why [run]
 
 # Runs a program across the hosts with castoff; its output, errors and report are $shared/RUN.*. Ranks may have a
 # `wrapper`.
-launch() { # run ranks program [NAME=VALUE...]
-    local run=$1 ranks=$2 program=$3
-    shift 3
-    rm -f "$shared/$run".*
-    env "$@" CASTOFF_REPORT="$shared/$run.json" "${bounded[@]}" \
-        "$castoff" mpirun "${lab_arguments[@]}" -n "$ranks" ${wrapper[@]+"${wrapper[@]}"} "$programs/$program" \
-# `wrapper`; to be heard at the start they have longer than half a second, which a busy machine may take, or `probe`.
 launch() { # run ranks "program argument..." [NAME=VALUE...]
     local run=$1 ranks=$2 program
     read -ra program <<<"$3"
     shift 3
     rm -f "$shared/$run".*
-    env CASTOFF_PROBE="${probe:-20s}" "$@" CASTOFF_REPORT="$shared/$run.json" "${bounded[@]}" \
+    env "$@" CASTOFF_REPORT="$shared/$run.json" "${bounded[@]}" \
         "$castoff" mpirun "${lab_arguments[@]}" -n "$ranks" ${wrapper[@]+"${wrapper[@]}"} "$programs/${program[0]}" "${program[@]:1}" \
         >"$shared/$run.out" 2>"$shared/$run.err" </dev/null
 }
