@@ -25,6 +25,7 @@
 
 #include "base/mpsc_queue.h"
 #include "base/atomics.h"
+#include "base/core_offer.h"
 #include "engine/decide/tune_table.h"
 #include "engine/engine.h"
 
@@ -47,6 +48,8 @@ struct co_engine {
     int cores;          // of this node that its ranks may run on
     int descriptors;    // that we may still open
     bool is_oversubscribed;
+    bool has_sessions;          // of its own each rank, or some: a yield may be taken by none of the others
+    struct co_core_offer offer; // what became of the last ones
     bool uses_threads;
     int workers_status;            // -errno: this rank has none of those threads
     bool has_shm, has_single_copy; // on every node that needs it

@@ -6,8 +6,11 @@
 // many others want it; what castoff itself exchanges is waited for by looking, and the core is offered between looks.
 #include "mpi_below/next_mpi.h"
 
-#include <sched.h>
 #include <stddef.h>
+
+#include "base/core_offer.h"
+
+#define LOOKS_ALONE 100 // for what comes soon, before the core is offered
 
 static void find_handles(struct co_next_mpi *next)
 {
@@ -42,14 +45,15 @@ static __typeof__(PMPI_Ibarrier) *ibarrier;
 
 static int finish(int code, MPI_Request *request)
 {
+    static struct co_core_offer offer;
     int is_over = code != MPI_SUCCESS;
-    while (!is_over) {
+    for (unsigned looks = 0; !is_over; looks++) {
         code = below->Test(request, &is_over, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS) {
             return code;
         }
-        if (!is_over) {
-            sched_yield(); // whom it waits for may want this core
+        if (!is_over && looks >= LOOKS_ALONE) {
+            co_core_offer(&offer); // whom it waits for may want it
         }
     }
     return code;

@@ -84,6 +84,16 @@ static void give_wake_fd(struct co_engine *engine, int wake_fd, bool was_woken)
     }
 }
 
+// To the one we wait for, or to whoever is before that one. A core that nobody else wants is not left.
+static void give_core(struct co_engine *engine)
+{
+    if (engine->is_oversubscribed && engine->has_sessions) {
+        co_core_offer(&engine->offer);
+    } else {
+        sched_yield();
+    }
+}
+
 static bool is_over(const struct co_wait *wait)
 {
     return wait != NULL && wait->is_over != NULL && wait->is_over(wait->waited_for);
@@ -118,7 +128,7 @@ static bool sleep_for_event(struct co_engine *engine, const struct co_wait *wait
             co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
         }
     } else if (count < 0) {
-        sched_yield(); // somebody moves the engine
+        give_core(engine); // somebody moves the engine
     }
     if (count >= 0 && proxies != NULL) {
         proxies->wakes(proxies->arg);
@@ -243,7 +253,7 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
     uint64_t length = sleep_length(engine, wait, now_ns - wait->last_event_ns);
     if (length == 0) {
         co_counter_add(CO_COUNT_WAIT_YIELDS, 1);
-        sched_yield();
+        give_core(engine);
         return;
     }
     if (engine->mcast != NULL && now_ns - co_load_relaxed(&engine->native_ns) > NATIVE_NS) { // relaxed: a hint

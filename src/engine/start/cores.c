@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/settings.h"
 #include "engine/engine_state.h"
@@ -47,6 +48,7 @@ void co_cores_tell(struct co_first_words *mine)
     _Static_assert(sizeof(cores) == sizeof(mine->cores), "a mask fits the words");
     memcpy(mine->cores, &cores, sizeof(cores));
     co_cores_quota_read(&mine->quota, "");
+    mine->session = (int32_t)getsid(0);
 }
 
 static int count(const struct co_first_words *words)
@@ -124,6 +126,7 @@ void co_cores_conclude(struct co_engine *engine, struct co_first_words *words)
     for (int rank = 0; rank < size; rank++) {
         // A thread of a rank bound to one core could only take that core from the program.
         has_free_core = has_free_core && count(&words[rank]) > 1;
+        engine->has_sessions = engine->has_sessions || words[rank].session != words[words[rank].node_first].session;
     }
     for (int rank = 0; rank < size; rank++) {
         for (int word = 0; word < CO_CORE_WORDS; word++) {

@@ -32,6 +32,7 @@ struct co_first_words {
     int32_t status, native_status;         // of its bootstrap
     int32_t node_first, node_size;         // likewise
     int32_t node_met;                      // who reads counts ranks here
+    int32_t session;                       // of its process, as its own host numbers them
     uint8_t public_key[CO_AUTH_KEY_BYTES]; // of this exchange alone; zeros: none
 };
 

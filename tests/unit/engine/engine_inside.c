@@ -40,6 +40,11 @@ bool inside_is_oversubscribed(const struct co_engine *engine)
     return engine->is_oversubscribed;
 }
 
+bool inside_has_sessions(const struct co_engine *engine)
+{
+    return engine->has_sessions;
+}
+
 bool inside_uses_threads(const struct co_engine *engine)
 {
     return engine->uses_threads;
@@ -111,6 +116,11 @@ void inside_set_native_progress(struct co_engine *engine, void (*native_progress
 void inside_crowd(struct co_engine *engine)
 {
     engine->is_oversubscribed = true;
+}
+
+void inside_part(struct co_engine *engine)
+{
+    engine->has_sessions = true;
 }
 
 struct co_mcast_group *inside_group(const struct co_team *team)

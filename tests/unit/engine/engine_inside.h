@@ -18,6 +18,7 @@ const char *inside_auth_name(const struct co_engine *engine);                   
 const char *inside_network_text(const struct co_engine *engine);
 bool inside_has_multicast(const struct co_engine *engine);
 bool inside_is_oversubscribed(const struct co_engine *engine);
+bool inside_has_sessions(const struct co_engine *engine); // more than one on some node
 bool inside_uses_threads(const struct co_engine *engine);
 int inside_cores(const struct co_engine *engine);            // that the ranks of this node may run on
 bool inside_network_is_busy(const struct co_engine *engine); // copies kept, reports owed
@@ -37,7 +38,8 @@ unsigned inside_long_ones(const struct co_engine *engine); // operations that wo
 void inside_add_long_ones(struct co_engine *engine, int number);
 void inside_set_stall(struct co_engine *engine, uint64_t stall_ns); // after which the watchdog speaks
 void inside_set_native_progress(struct co_engine *engine, void (*native_progress)(void));
-void inside_crowd(struct co_engine *engine); // as if its ranks outnumbered the cores
+void inside_crowd(struct co_engine *engine); // as if its ranks outnumbered the cores,
+void inside_part(struct co_engine *engine);  // as if each had a session of its own
 
 struct co_mcast_group *inside_group(const struct co_team *team);
 const struct co_team_trials *inside_trials(const struct co_team *team);

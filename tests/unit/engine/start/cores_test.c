@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cores against ranks: who shares a node's cores, who is bound to one, which node decides for all, what the setting
-// overrules, a rank that cannot tell its cores, and limits of time. Masks and limits are the test's, whatever this
-// machine has.
+// overrules, a rank that cannot tell its cores, limits of time, and sessions. Masks, limits and sessions are the
+// test's, whatever this machine has.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,8 @@ static const struct expectation *expected;
 static const struct co_cores_quota *quota_of_rank; // NULL: none
 static _Thread_local uint64_t mask_here;           // of this thread's rank
 static _Thread_local struct co_cores_quota quota_here;
+static const pid_t *session_of_rank; // NULL: one for all
+static _Thread_local pid_t session_here;
 
 // Ours stands before the C library's.
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *mask)
@@ -60,9 +63,16 @@ void co_cores_quota_read(struct co_cores_quota *quota, const char *root)
     *quota = quota_here;
 }
 
+pid_t getsid(pid_t pid)
+{
+    job_require(pid == 0, "the session of somebody else");
+    return session_here;
+}
+
 static void give_mask(struct job_rank *rank)
 {
     mask_here = expected->cores_of_rank[rank->rank];
+    session_here = session_of_rank == NULL ? 7 : session_of_rank[rank->rank];
     quota_here = quota_of_rank == NULL ? (struct co_cores_quota){.group = 0} : quota_of_rank[rank->rank];
 }
 
@@ -200,6 +210,36 @@ static void limits_inside_a_limit(void **state)
                    &(struct expectation){3, {0, 0, 1}, {0xff, 0xff, 0xff}, {3, 2}, false, true});
 }
 
+static bool has_sessions;
+
+static void look_at_sessions(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    job_require(inside_has_sessions(rank->engine) == has_sessions, "has_sessions");
+}
+
+static void expect_sessions(int ranks, const int *nodes, const pid_t *sessions, bool has_several)
+{
+    static const struct expectation any = {.cores_of_rank = {3, 3, 3, 3}};
+    expected = &any;
+    session_of_rank = sessions;
+    has_sessions = has_several;
+    engine_job_before_open = give_mask;
+    engine_job_run(ranks, nodes, look_at_sessions);
+    engine_job_before_open = NULL;
+    session_of_rank = NULL;
+}
+
+static void sessions(void **state)
+{
+    (void)state;
+    expect_sessions(3, (const int[]){0, 0, 0}, (const pid_t[]){5, 5, 5}, false);
+    expect_sessions(3, (const int[]){0, 0, 0}, (const pid_t[]){5, 5, 6}, true);
+    // Each host has its own; one with several tells for all.
+    expect_sessions(3, (const int[]){0, 1, 1}, (const pid_t[]){5, 6, 6}, false);
+    expect_sessions(4, (const int[]){0, 1, 0, 1}, (const pid_t[]){5, 6, 5, 7}, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +251,7 @@ int main(void)
         cmocka_unit_test(more_cores_than_a_mask_has),
         cmocka_unit_test(limits_of_time),
         cmocka_unit_test(limits_inside_a_limit),
+        cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }
