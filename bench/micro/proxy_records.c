@@ -124,7 +124,7 @@ static void run(size_t bytes, int calls)
 {
     char why[CO_PROXIED_WHY_BYTES];
     struct co_proxied_world *world;
-    struct co_proxied_team *team;
+    struct co_proxied_team *team = NULL;
     int members[RANKS] = {0, 1, 2, 3};
     unsigned char *out = malloc(RANKS * bytes), *in = malloc(RANKS * bytes);
     struct co_proxied_config config = {.rank = rank, .size = RANKS, .allgather = gather, .command = command};

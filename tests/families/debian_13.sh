@@ -7,24 +7,27 @@
 # machine's apt uses, inside name spaces: their end takes mounts and processes along, however it comes. What cannot be had is
 # skipped and says why. Closes with "N passed, N failed, N skipped". `make test-families` calls it.
 #
-#   debian_13.sh [--root FOLDER] [--only open_mpi|mpich] [argument of tests/mpi/run.sh...]
+#   debian_13.sh [--root FOLDER] [--only open_mpi|mpich] [--short] [argument of tests/mpi/run.sh...]
 #
-# --root: the Debian 13 is there, or is made there, and stays. Arguments choose programs, modes and so on; without any, all
-# of Open MPI's, and what tests/families/mpich.sh runs.
+# --root: the Debian 13 is there, or is made there, and stays. --short: a few programs of each kind, natively and with castoff
+# on. Arguments choose programs, modes and so on; without any, all of Open MPI's, and what tests/families/mpich.sh runs.
 set -u -o pipefail
 
 cd "$(dirname "$0")/../.." || exit 2
 . tests/debian.sh
-root="" only=""
-while [ $# -gt 1 ]; do
+root="" only="" short=""
+while [ $# -gt 0 ]; do
     case $1 in
-    --root) root=$2 ;;
-    --only) only=$2 ;;
+    --root) root=${2:?} && shift ;;
+    --only) only=${2:?} && shift ;;
+    --short) short=yes ;;
     *) break ;;
     esac
-    shift 2
+    shift
 done
 arguments=("$@")
+[ -z "$short" ] || arguments=(--mode native --mode on "$@" bcast_sizes allgather_sizes ibcast_outstanding p2p_sizes p2p_isendrecv
+    persistent_starts comm_halves fortran_f08 python_calls)
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-families.XXXXXX") || exit 1
 [ -n "$root" ] || root=$work/debian13
 
@@ -35,41 +38,11 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# apart COMMAND...: with mounts and processes of its own.
-apart() {
-    waited unshare --mount --pid --fork --kill-child=KILL "$@"
-}
-
-inside() { # the new system
-    # shellcheck disable=SC2016 # for the shell that it starts
-    apart sh -c 'mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" &&
-        mount -t tmpfs tmpfs "$0/tmp" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' \
-        "$root" "$@"
-}
-
-# Debian 13 with what castoff and the programs are built with. Says why not.
-make_system() {
-    local from needed
-    command -v debootstrap >/dev/null || { echo "there is no debootstrap"; return 1; }
-    from=$(mirror)
-    [ -n "$from" ] || { echo "this machine's apt knows no mirror"; return 1; }
-    apart debootstrap --variant=minbase --include=make,gcc,ca-certificates trixie "$root" "$from" >"$work/bootstrap.log" 2>&1 ||
-        { echo "debootstrap: $(last_words "$work/bootstrap.log")"; return 1; }
-    needed=$(printf 'include mk/deps.mk\nsay:\n\t@echo $(DEPS_BUILD) g++ gfortran python3-mpi4py procps mpich libmpich-dev\n' | make -s -f - say)
-    cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null
-    apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' >"$root/etc/apt/apt.conf.d/90host"
-    # shellcheck disable=SC2086,SC2016 # a list of words; for the shell that it starts
-    inside env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -q update && apt-get -q -y install --no-install-recommends "$@"' \
-        sh $needed >"$work/packages.log" 2>&1 || { echo "its packages: $(last_words "$work/packages.log")"; return 1; }
-    touch "$root/castoff-is-ready"
-}
-
-# What git knows and what is new, and the library, its modules and the command, of which proxies are made, as this machine
-# has built them.
-copy_tree() {
-    mkdir -p "$root/castoff/build-here" && git ls-files -co --exclude-standard -z |
-        tar -c --null --ignore-failed-read --no-recursion -T - | tar -x -C "$root/castoff" &&
-        cp build/castoff build/libcastoff*.so "$root/castoff/build-here/" && rm -f "$root/castoff/build/tests/mpi/log/owner"
+# With the library, its modules and the command, of which proxies are made, as this machine has built them.
+copy_all() {
+    copy_tree "$root/castoff" && mkdir -p "$root/castoff/build-here" &&
+        cp build/castoff build/libcastoff*.so "$root/castoff/build-here/" &&
+        rm -f "$root/castoff/build/tests/mpi/log/owner"
 }
 
 # programs WHAT SCRIPT LIBRARY ARGUMENT...: of tests/mpi, in the new system; what they count is added.
@@ -110,8 +83,8 @@ under_open_mpi() {
         echo "FAILED: a job that is to tolerate faults is not left to native MPI"
         tail -n 20 "$work/ulfm.log"
     fi
-    [ -z "$is_built" ] || programs "Open MPI, the library that Debian 13 builds" mpi/run.sh /castoff/build/libcastoff.so \
-        --mode native --mode on bcast_sizes p2p_sizes p2p_isendrecv persistent_starts python_calls
+    [ -z "$is_built" ] || [ -n "$short" ] || programs "Open MPI, the library that Debian 13 builds" mpi/run.sh \
+        /castoff/build/libcastoff.so --mode native --mode on bcast_sizes p2p_sizes p2p_isendrecv persistent_starts python_calls
 }
 
 under_mpich() {
@@ -123,15 +96,17 @@ under_mpich() {
     else
         skip "MPICH, the library of this machine" "there is none; make mpich"
     fi
-    [ -z "$is_built" ] || programs "MPICH, the library that Debian 13 builds" families/mpich.sh /castoff/build/libcastoff-mpich.so \
-        "${arguments[@]}"
+    [ -z "$is_built" ] || [ -n "$short" ] || programs "MPICH, the library that Debian 13 builds" families/mpich.sh \
+        /castoff/build/libcastoff-mpich.so "${arguments[@]}"
 }
 
 [ "$(id -u)" -eq 0 ] || { skip "Debian 13" "needs root"; finish; }
 # shellcheck disable=SC2046 # a word or none
 make -s lib modules tools $(! command -v mpicc.mpich >/dev/null || echo mpich) || { failed=1; finish; }
-[ -e "$root/castoff-is-ready" ] || make_system >"$work/why" || { skip "Debian 13" "$(last_words "$work/why")"; finish; }
-copy_tree || { skip "Debian 13" "no room for the sources"; finish; }
+# shellcheck disable=SC2046,SC2016 # a list of words; variables of make
+debian_13 $(packages_of '$(DEPS_BUILD) g++ gfortran python3-mpi4py procps mpich libmpich-dev') >"$work/why" ||
+    { skip "Debian 13" "$(last_words "$work/why")"; finish; }
+copy_all || { skip "Debian 13" "no room for the sources"; finish; }
 is_built=yes
 if ! inside make -s -C /castoff -j "$(nproc)" CI=true lib modules tools mpich; then
     failed=$((failed + 1)) is_built=""
