@@ -113,12 +113,12 @@ static bool is_anybody_waiting(const struct server *server)
 static int accept_link(struct server *server, struct co_tcp_link *link, uint64_t now_ns)
 {
     int error = co_tcp_accept(link, server->listener, server->config->secret);
-    if ((error == -EMFILE || error == -ENFILE) && !is_anybody_waiting(server)) {
+    bool is_full = error == -EMFILE || error == -ENFILE;
+    if (is_full && !is_anybody_waiting(server)) {
         return -EAGAIN;
     }
-    if ((error == -EMFILE || error == -ENFILE) &&
-        send_a_stranger_away(server, "has not shown the secret, and its descriptor is wanted", now_ns) <
-            CO_COORDINATOR_CLIENTS) {
+    if (is_full && send_a_stranger_away(server, "has not shown the secret, and its descriptor is wanted", now_ns) <
+                       CO_COORDINATOR_CLIENTS) {
         error = co_tcp_accept(link, server->listener, server->config->secret);
     }
     return error;
