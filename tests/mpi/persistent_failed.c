@@ -3,7 +3,8 @@
 // than the others expect, of a broadcast one that has less room. It keeps its request: it asks by
 // MPI_Request_get_status whether it is over, and completes it when the others have done all that they do; or it
 // completes it, and the request is gone. The others notice nothing, and start theirs again, and once more: nobody waits
-// for the one that cannot start any more, and one after the other hears so by an error. Native is left out: it waits.
+// for the one that cannot start any more, and one after the other hears so by an error. Native is left out: it does not
+// bring all to their ends.
 // ranks: 2 3
 // environment: CASTOFF_PROXY=yes CASTOFF_BCAST_INIT=proxy CASTOFF_ALLGATHER_INIT=proxy CASTOFF_ALLGATHERV_INIT=proxy
 // modes: on faults damage

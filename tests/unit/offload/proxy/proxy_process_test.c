@@ -277,10 +277,15 @@ static void what_comes_with_rings_holds_nobody(void **state)
     (void)state;
     start(CO_OFFLOAD_LEND_ATTACH);
     join_all();
-    int peer, made = lingering_socket(&peer), connected = co_rank_connection_descriptor(rig.ranks[0]);
+    int status, peer, made = lingering_socket(&peer), connected = co_rank_connection_descriptor(rig.ranks[0]);
+    // It hears of all at once, when it alone has the socket: who closes it last is held.
+    assert_int_equal(kill(rig.child, SIGSTOP), 0);
+    assert_int_equal(waitpid(rig.child, &status, WUNTRACED), rig.child);
+    assert_true(WIFSTOPPED(status));
     lingering_send(connected, made, 1);
     lingering_send(connected, made, 2);
-    close(made); // the proxy has the last ones
+    close(made);
+    assert_int_equal(kill(rig.child, SIGCONT), 0);
     uint32_t receive = give(1, CO_OFFLOAD_OPERATION_RECEIVE, rig.to, 1);
     assert_int_equal(finish(1, receive), -ECONNRESET);
     close(peer);
