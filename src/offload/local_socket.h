@@ -34,7 +34,7 @@ ssize_t co_local_send(int socket, const void *bytes, size_t count, int fd);
 // What is there: how many bytes, 0 at the end, or -errno (-EAGAIN: nothing). *fd: the descriptor that came with them,
 // which is the caller's, or -1; of more than one none is taken, and all are closed (-EPROTO).
 ssize_t co_local_receive(int socket, void *bytes, size_t room, int *fd);
-// The same of bytes that say nothing, as a doorbell's; a descriptor that comes with them is closed.
+// The same of bytes that say nothing, as a doorbell's. With descriptors among them nothing is taken (-EPROTO).
 ssize_t co_local_rings(int socket);
 
 // Sleeps until there is something to read, or the other end is closed, at most so long: 1, or 0. -errno. A signal ends

@@ -296,7 +296,7 @@ static void arrivals_take(struct co_proxy_process *process, uint64_t now_ns)
 // Rings of a rank, whose bytes say nothing, or the end of its connection.
 static void connection_hear(struct co_proxy_process *process, int rank)
 {
-    ssize_t came = co_proxy_quick_rings(process->ranks[rank].socket);
+    ssize_t came = co_local_rings(process->ranks[rank].socket);
     if (came > 0) {
         process->counts.rung += (uint64_t)came;
     } else if (came != -EAGAIN) {

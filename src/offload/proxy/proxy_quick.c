@@ -45,11 +45,3 @@ ssize_t co_proxy_quick_receive(int socket, void *bytes, size_t room, int *fd)
     alarm_set(false);
     return came;
 }
-
-ssize_t co_proxy_quick_rings(int socket)
-{
-    alarm_set(true);
-    ssize_t came = co_local_rings(socket);
-    alarm_set(false);
-    return came;
-}

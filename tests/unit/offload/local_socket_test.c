@@ -164,6 +164,25 @@ static void an_end_is_seen_behind_rings(void **state)
     assert_int_equal(close(pair[1]), 0);
 }
 
+static void rings_are_no_descriptors(void **state)
+{
+    (void)state;
+    int pair[2], fd;
+    char byte;
+    assert_int_equal(co_local_pair(pair), 0);
+    assert_int_equal(co_local_send(pair[1], "!", 1, -1), 1);
+    assert_int_equal(co_local_send(pair[1], "!", 1, pair[1]), 1);
+    assert_int_equal(co_local_rings(pair[0]), -EPROTO);
+    assert_int_equal(co_local_receive(pair[0], &byte, 1, &fd), 1); // it is all there
+    assert_int_equal(fd, -1);
+    assert_int_equal(co_local_receive(pair[0], &byte, 1, &fd), 1);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(co_local_rings(pair[0]), -EAGAIN);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 static void heard(int signal)
 {
     (void)signal;
@@ -197,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_has_no_room_is_said_later, begin, end),
         cmocka_unit_test_setup_teardown(signals_do_not_end_all_waiting, begin, end),
         cmocka_unit_test(an_end_is_seen_behind_rings),
+        cmocka_unit_test(rings_are_no_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

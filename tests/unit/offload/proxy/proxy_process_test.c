@@ -271,7 +271,7 @@ static void nonsense_ends_its_rank_alone(void **state)
     leave_all();
 }
 
-// Whatever comes with a ring is closed. Who sends several is no rank of castoff's.
+// Who sends a descriptor with a ring is no rank of castoff's.
 static void what_comes_with_rings_holds_nobody(void **state)
 {
     (void)state;
