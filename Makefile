@@ -31,7 +31,8 @@ MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
 LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(HARDEN_LD)
 
 # The dynamic linker takes LD_PRELOAD apart at blanks and colons: a library below such a folder reaches no program.
-PLACE_FAULT := $(if $(filter-out 1,$(words $(CURDIR))),blank,$(if $(findstring :,$(CURDIR)),colon))
+preload_fault = $(if $(filter-out 0 1,$(words $(1))),blank,$(if $(findstring :,$(1)),colon))
+PLACE_FAULT  := $(call preload_fault,$(CURDIR))
 PLACE_TEXT   = the path of this folder ($(CURDIR)) has a $(PLACE_FAULT), and nothing can be preloaded from there
 ifneq ($(PLACE_FAULT),)
 ifneq ($(filter demo test tool-tests bench-all plot,$(MAKECMDGOALS)),)

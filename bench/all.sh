@@ -23,7 +23,7 @@ where=${mpi# } where=${where// /-}
 export FIGURES_BUILD=$build FIGURES_OUT=$build/figures${where:+-$where} FIGURES_FAMILY=$family
 cd "$top" || exit 1
 mkdir -p "$FIGURES_OUT"
-all=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25 M26 M27 M28 M29 M30 M31 M32 M33 M34 M35 M36 M38 M39 M40 M42 M43 M46 M47 M48 M49 M50)
+all=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25 M26 M27 M28 M29 M30 M31 M32 M33 M34 M35 M36 M38 M39 M40 M42 M43 M46 M47 M48 M49 M50 M51)
 figures=("$@")
 [ -z "$mpi" ] || all=("${over_any[@]}")
 ((${#figures[@]} > 0)) || figures=("${all[@]}")

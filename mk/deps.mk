@@ -17,7 +17,7 @@ DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nfta
   gcc-riscv64-linux-gnu libc6-dev-riscv64-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user debootstrap
 
 # For Debian packages of castoff alone (make deb).
-DEPS_DEB := debhelper dpkg-dev lintian pkg-config
+DEPS_DEB := debhelper dpkg-dev libmpich-dev lintian pkg-config
 
 .PHONY: deps
 deps:

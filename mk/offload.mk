@@ -47,7 +47,7 @@ $(patsubst %,$(BUILD)/tests/unit/%_test,tcp_carrier tcp_carrier_lost tcp_carrier
 
 $(BUILD)/tests/unit/proxied_leaving_test: private LDFLAGS_SAN += -Wl,--wrap=co_rank_group_free,--wrap=co_rank_client_close_team
 $(BUILD)/tests/unit/offload_ready_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
-$(BUILD)/tests/unit/proxied_crowds_test: private LDFLAGS_SAN += -Wl,--wrap=co_rank_client_is_done
+$(BUILD)/tests/unit/proxied_crowds_test: private LDFLAGS_SAN += -Wl,--wrap=co_rank_client_is_done,--wrap=co_rank_group_call
 $(BUILD)/tests/unit/proxy_bounds_test: private LDFLAGS_SAN += -Wl,--wrap=co_proxy_table_visit
 
 -include $(OFFLOAD_OBJ:.o=.d)

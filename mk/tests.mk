@@ -50,6 +50,7 @@ $(BUILD)/tests/long/congestion_sweep: $(BUILD)/obj/tests/long/congestion_sweep.o
 
 # Allocations fail there on demand.
 $(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+$(BUILD)/tests/unit/p2p_answers_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_test \
   $(BUILD)/tests/unit/mcast_lengths_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
 

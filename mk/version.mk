@@ -8,10 +8,10 @@ CASTOFF_VERSION := $(word 1,$(VERSION_WORDS))
 CASTOFF_COMMIT  := $(word 2,$(VERSION_WORDS))$(if $(word 3,$(VERSION_WORDS)), of $(word 3,$(VERSION_WORDS)))
 MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 { print $$2, $$3, $$4 }')
 
-# Changes when one of them does.
+# Changes when one of them does; two makes may look at the same time.
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
-	@echo '$(VERSION_WORDS), $(MPI_VERSION_TEXT)' >$@.new && if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
+	@echo '$(VERSION_WORDS), $(MPI_VERSION_TEXT)' >$@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm -f $@.new.$$$$; else mv -f $@.new.$$$$ $@; fi
 
 $(BUILD)/obj/tools/launch/version.o: $(BUILD)/version
 $(BUILD)/obj/tools/launch/version.o: private ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' \

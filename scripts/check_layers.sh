@@ -14,7 +14,7 @@ below_mcast='transport/[a-z_]+\.h'
 # them, in src/mcast itself. What an endpoint has is put together of headers that know nothing of it.
 room='mcast\.h|state/.*|wire/.*'
 in_state='ack/(ack_list|credit_tree|rtt)|liveness/liveness|receive/(datapath|receive_block|receive_lane|replay_window)'
-in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|transmit|usual_time)"
+in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|send_turns|transmit|usual_time)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_proxied='offload/proxied/proxied\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
@@ -69,7 +69,7 @@ allowed() {
     tools/ab/*) echo "$tools_all|record/trace/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
     tools/proxy/*) echo "$tools_all|offload/([a-z_]+|carrier/tcp_carrier|proxy/[a-z_]+)\.h" ;;
-    tools/info/*) echo "$tools_all|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/info/*) echo "$tools_all|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_proxied|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

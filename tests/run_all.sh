@@ -8,9 +8,11 @@
 # but for what needs the network, which is what continuous integration runs. Names choose parts of any set. With
 # CASTOFF_TEST_MINUTES=N no part begins later than that: those left over count as skipped, and the table names them. A part
 # that still runs when a third more is over (CASTOFF_TEST_MINUTES_MOST) is ended, and has failed, so that the table comes
-# before somebody ends all of it. What is dearest, the guests of the laboratory with RDMA, comes last. A part hangs, and is
+# before somebody ends all of it. What is dearest, the guests of the laboratory with RDMA, which want every processor, comes last. A part hangs, and is
 # ended, when for its time it neither says a word nor does anything, or takes an hour of processor time over one line
-# (tests/bounded.py).
+# (tests/bounded.py). Where no parts are chosen and there are two cores, the laboratories, which wait for most of their time
+# and whose processes, networks and files in memory are their own, run beside the other parts, one at a time: what such a
+# part says comes as a whole, once it has ended.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
@@ -19,9 +21,18 @@ cd "$(dirname "$0")/.." || exit 2
 unset MAKEFLAGS MAKELEVEL MFLAGS SAN OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 jobs=$(nproc 2>/dev/null || echo 2)
 log=$(mktemp -d "${TMPDIR:-/tmp}/castoff-tests.XXXXXX") || exit 1
-child=""
+mkdir "$log/native"
+export MPI_TEST_NATIVE=$log/native # tests/mpi/run.sh, which more than one part calls
+child="" lane=""
 trap 'rm -rf "$log"' EXIT
-trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 130' INT TERM HUP
+trap 'stop_children; exit 130' INT TERM HUP
+
+stop_children() {
+    local process
+    for process in $child $lane; do
+        kill -TERM "$process" 2>/dev/null
+    done
+}
 
 set=short
 case ${1:-} in
@@ -43,6 +54,10 @@ is_chosen() {
     return 1
 }
 
+remark() { # name what: on a part, as if it had said it
+    echo "$1: $2" | tee -a "$log/$1"
+}
+
 # Waits until tee has seen the end. A process that the part left running holds its output open: that is a failure of
 # the part, and must not stop the rest.
 drain() {
@@ -52,21 +67,19 @@ drain() {
         sleep 0.1
     done
     kill "$1"
-    echo "$2: left processes behind that hold its output"
+    remark "$2" "left processes behind that hold its output"
     return 1
 }
 
-# part NAME IDLE-SECONDS COMMAND...: runs one part and adds its numbers to the sum.
-part() {
+# run_part NAME IDLE-SECONDS COMMAND...: runs one part; what it says is also in $log/NAME, its numbers and time are in
+# $log/NAME.sum.
+run_part() {
     local name=$1 limit=$2 left status line passed failed skipped output tee started=$SECONDS
     shift 2
-    is_chosen "$name" || return 0
-    echo "== $name"
     if [ -n "$minutes" ] && ((SECONDS >= minutes * 60)); then
-        echo "skipped: $minutes minutes are over (CASTOFF_TEST_MINUTES)"
-        total_skipped=$((total_skipped + 1))
-        parts+=("$(printf '%-22s %6d %6d %7d %7s' "$name" 0 0 1 "no time")")
-        return 0
+        echo "skipped: $minutes minutes are over (CASTOFF_TEST_MINUTES)" | tee "$log/$name"
+        echo "0 0 1 no time" >"$log/$name.sum"
+        return
     fi
     exec {output}> >(exec tee "$log/$name")
     tee=$!
@@ -88,22 +101,95 @@ part() {
         [ "$status" -eq 77 ] && skipped=1
     fi
     if [ "$status" -eq 124 ] && [ -n "$minutes_most" ] && ((SECONDS >= minutes_most * 60)); then
-        echo "$name: ended, $minutes_most minutes are over (CASTOFF_TEST_MINUTES_MOST)"
+        remark "$name" "ended, $minutes_most minutes are over (CASTOFF_TEST_MINUTES_MOST)"
     elif [ "$status" -eq 124 ]; then
-        echo "$name: hangs"
+        remark "$name" hangs
     fi
     if { [ "$status" -ne 0 ] && [ "$status" -ne 77 ] || [ -z "$line" -a "$status" -ne 77 ]; } && [ "$failed" -eq 0 ]; then
         failed=1
     fi
+    echo "$passed $failed $skipped $((SECONDS - started)) s" >"$log/$name.sum"
+}
+
+# Adds a part that has ended to the sum and to the table.
+add_part() { # name
+    local passed=0 failed=1 skipped=0 took=lost # unless it left its numbers
+    [ ! -s "$log/$1.sum" ] || read -r passed failed skipped took <"$log/$1.sum"
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     total_skipped=$((total_skipped + skipped))
-    [ "$failed" -eq 0 ] || failures+=("$name")
-    parts+=("$(printf '%-22s %6d %6d %7d %5d s' "$name" "$passed" "$failed" "$skipped" $((SECONDS - started)))")
+    [ "$failed" -eq 0 ] || failures+=("$1")
+    parts+=("$(printf '%-22s %6d %6d %7d %7s' "$1" "$passed" "$failed" "$skipped" "$took")")
 }
 
+# part NAME IDLE-SECONDS COMMAND...: runs one part and adds its numbers to the sum.
+part() {
+    is_chosen "$1" || return 0
+    tell_beside
+    echo "== $1"
+    run_part "$@"
+    add_part "$1"
+}
+
+# beside NAME IDLE-SECONDS COMMAND...: a part that begins in the lane beside the others, or at the end, whichever is first.
+waiting=() # lines of "name idle-seconds command..."
+beside() {
+    waiting+=("$*")
+}
+
+# Whoever makes the folder runs the part.
+claim() { # name
+    mkdir "$log/$1.claimed" 2>/dev/null
+}
+
+begin_lane() {
+    local line words
+    [ "$has_lane" = yes ] || return 0
+    (
+        trap 'stop_children; exit 130' INT TERM HUP
+        lane=""
+        for line in "${waiting[@]}"; do
+            read -ra words <<<"$line"
+            claim "${words[0]}" || continue
+            run_part "${words[@]}"
+            : >"$log/${words[0]}.ended"
+        done
+    ) >/dev/null 2>&1 &
+    lane=$!
+}
+
+# Of the lane's parts that have ended since, or of all: what they have said, and their numbers.
+tell_beside() { # [all]
+    local line name
+    for line in "${waiting[@]}"; do
+        name=${line%% *}
+        [ -e "$log/$name.ended" ] || [ -n "${1-}" ] || continue
+        [ -e "$log/$name.claimed" ] && [ ! -e "$log/$name.told" ] || continue
+        : >"$log/$name.told"
+        echo "== $name"
+        cat "$log/$name"
+        add_part "$name"
+    done
+}
+
+# When the other parts have ended: what waits yet is run here, too, and the lane is waited for.
+end_lane() {
+    local line words
+    for line in "${waiting[@]}"; do
+        read -ra words <<<"$line"
+        is_chosen "${words[0]}" && claim "${words[0]}" || continue
+        : >"$log/${words[0]}.told"
+        part "${words[@]}"
+    done
+    [ -n "$lane" ] || return 0
+    wait "$lane"
+    lane=""
+    tell_beside all
+}
+
+# All that parts side by side would make at the same time, too.
 build_all() {
-    if make -s -j "$jobs" all bench-programs bench-micro examples; then
+    if make -s -j "$jobs" all bench-programs bench-micro examples mpi-tests forge-frames; then
         echo "1 passed, 0 failed, 0 skipped"
     else
         echo "0 passed, 1 failed, 0 skipped"
@@ -123,12 +209,22 @@ tell_failures() {
     done
 }
 
-# Which set a part is of.
-short() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = long ] || part "$@"; }
-long() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = short ] || part "$@"; }
-longest() { [ ${#chosen[@]} -eq 0 ] && [ "$set" != long ] || part "$@"; }
+# Which set a part is of; how: part, or beside.
+how=part
+short() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = long ] || "$how" "$@"; }
+long() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = short ] || "$how" "$@"; }
+longest() { [ ${#chosen[@]} -eq 0 ] && [ "$set" != long ] || "$how" "$@"; }
+has_lane=no
+[ ${#chosen[@]} -gt 0 ] || [ "$set" = long ] || [ "$jobs" -lt 2 ] || has_lane=yes
 
 short build 600 bash -c build_all
+how=beside
+for script in tests/lab/*_test.sh; do
+    [ -e "$script" ] && short "$(basename "$script" .sh)" 600 bash "$script"
+done
+how=part
+begin_lane
+
 short unit 600 make -s -j "$jobs" unit
 short style 300 make -s check-style
 for script in tests/*/*_test.sh; do
@@ -140,9 +236,6 @@ for script in tests/*/*_test.sh; do
 done
 short address-undefined 600 make -s -j "$jobs" SAN=address,undefined unit
 short mpi 600 bash tests/mpi/run.sh
-for script in tests/lab/*_test.sh; do
-    [ -e "$script" ] && short "$(basename "$script" .sh)" 600 bash "$script"
-done
 long thread 600 make -s -j "$jobs" SAN=thread unit
 for script in tests/mpi/*_test.sh; do
     [ -e "$script" ] && long "$(basename "$script" .sh)" 600 bash "$script"
@@ -151,6 +244,7 @@ if [ -e mk/fuzz.mk ]; then
     long fuzz 600 make -s -j "$jobs" fuzz
     longest fuzz_minutes 600 make -s -j "$jobs" fuzz FUZZ_SECONDS=60
 fi
+end_lane
 for script in tests/lab-verbs/*_test.sh; do
     [ -e "$script" ] && long "$(basename "$script" .sh)" 600 bash "$script"
 done

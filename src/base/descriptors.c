@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Descriptors against the limit of the process. Asks the kernel about one number after the other, for /proc may not be
-// there and would need a descriptor to be read. Not hot.
+// Descriptors against the limit of the process. Asks the kernel about the numbers, for /proc may not be there and would
+// need a descriptor to be read. Not hot.
 #include "base/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -23,13 +24,45 @@ int co_descriptors_limit(void)
     return (int)limit.rlim_cur;
 }
 
+// Files are at the lowest numbers. poll(2) tells of many at once, but asks the driver of each that is open, and some
+// have more to do then than to answer: those are asked about one by one.
+enum { ONE_BY_ONE = 64, AT_ONCE = 128 };
+
+static int closed_one_by_one(int first, int count)
+{
+    int closed = 0;
+    for (int fd = first; fd < first + count; fd++) {
+        closed += fcntl(fd, F_GETFD) < 0 && errno == EBADF;
+    }
+    return closed;
+}
+
+static int closed_at_once(int first, int count)
+{
+    struct pollfd asked[AT_ONCE];
+    int closed = 0;
+    for (int i = 0; i < count; i++) {
+        asked[i] = (struct pollfd){.fd = first + i};
+    }
+    if (poll(asked, (nfds_t)count, 0) < 0) {
+        return closed_one_by_one(first, count);
+    }
+    for (int i = 0; i < count; i++) {
+        closed += (asked[i].revents & POLLNVAL) != 0;
+    }
+    return closed;
+}
+
 int co_descriptors_left(int wanted)
 {
-    int limit = co_descriptors_limit(), left = 0;
-    for (int fd = 0; fd < limit && left < wanted; fd++) {
-        left += fcntl(fd, F_GETFD) < 0 && errno == EBADF;
+    int limit = co_descriptors_limit();
+    int first = limit < ONE_BY_ONE ? limit : ONE_BY_ONE, left = closed_one_by_one(0, first);
+    while (first < limit && left < wanted) {
+        int count = limit - first < AT_ONCE ? limit - first : AT_ONCE;
+        left += closed_at_once(first, count);
+        first += count;
     }
-    return left;
+    return left < wanted ? left : wanted;
 }
 
 int co_descriptor_note(int fd, struct co_descriptor_file *file)

@@ -53,7 +53,7 @@ static void load_row(enum co_setting_id id)
     const char *text = getenv(row->name);
 
     co_setting_parse(row, row->value, &numbers[id]); // a unit test proves that every default parses
-    if (!text || !*text) {
+    if (!text || !*text || (row->type == CO_SETTING_FILE && (strcmp(text, "0") == 0 || strcmp(text, "no") == 0))) {
         return;
     }
     int result = co_setting_parse(row, text, &numbers[id]);

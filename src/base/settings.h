@@ -19,6 +19,7 @@ enum co_setting_type {
     CO_SETTING_LIST,   // words out of `choices`, separated by commas, one at least; the value has a bit for each
     CO_SETTING_GROUPS, // IPv4 multicast addresses such as 239.192.0.0/16 (multicast_range.h); the value is its text
     CO_SETTING_FAULT,  // faults such as drop=0.01,seed=7 (settings/fault_plan.h); the value is its text
+    CO_SETTING_FILE,   // a path; 0 and no: none
     CO_SETTING_TEXT    // anything
 };
 
@@ -45,7 +46,7 @@ enum co_setting_id {
 // Its value is its text, not a number.
 static inline bool co_setting_is_text(const struct co_setting_row *row)
 {
-    return row->type == CO_SETTING_TEXT || row->type == CO_SETTING_GROUPS || row->type == CO_SETTING_FAULT;
+    return row->type >= CO_SETTING_GROUPS;
 }
 
 enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2, CO_BY_PROXIES = 3 }; // positions in "auto|yes|no" and "auto|yes|no|proxy"

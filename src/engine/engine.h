@@ -167,10 +167,12 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
 int co_team_allgatherv(struct co_team *team, const struct co_block blocks[]);
 
 // These start and return at once; *out is released by co_task_release after co_task_is_done. It is NULL before, or such
-// a task of an earlier call that is done: that one is used again.
-int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes);
-int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
-int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_block blocks[]); // kept until done
+// a task of an earlier call that is done: that one is used again. `call` is what the program has called, for who waits.
+int co_team_ibcast(struct co_task **out, struct co_team *team, enum co_call call, int root, void *buffer, size_t bytes);
+int co_team_iallgather(struct co_task **out, struct co_team *team, enum co_call call, const void *mine, void *all,
+                       size_t block_bytes);
+int co_team_iallgatherv(struct co_task **out, struct co_team *team, enum co_call call,
+                        const struct co_block blocks[]); // kept until done
 
 // For a member that was to take part in a call and cannot (no memory for a packed copy): nothing more can be done with
 // the team, and the operations of all other members end with an error instead of waiting for this one.

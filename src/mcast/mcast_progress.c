@@ -40,7 +40,7 @@ static void expire_kept(struct co_mcast_group *group)
     }
 }
 
-// Credit is reported by quarters of the share that a sender has of the window.
+// Credit is reported by quarters of the share that a sender has of the window, and by turns where there are any.
 static void adapt_quantum(struct co_mcast_group *group)
 {
     if (group->newest != NULL) {
@@ -48,6 +48,9 @@ static void adapt_quantum(struct co_mcast_group *group)
         const struct co_send_limit *limit = co_send_window_limit(&group->window, group->senders);
         uint32_t share = co_send_window_share(limit->most, group->senders);
         group->quantum = share / 4 > 0 ? share / 4 : 1;
+        if (group->newest->turns.senders > 0) {
+            group->quantum = group->newest->turns.flight / 2;
+        }
     }
 }
 

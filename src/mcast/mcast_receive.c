@@ -229,9 +229,8 @@ static void end_of_block_take(struct co_mcast_group *group, int from, uint32_t n
     struct co_mcast_op *op = co_operation_find(group, number);
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, from);
     if (block != NULL && op->state == 0) {
-        co_receive_block_all_sent(block, group->mcast->now_ns);
+        co_operation_all_sent(op, block);
         co_group_activate(group);
-        group->is_quiet = false;
     }
     if (op != NULL && co_collect_has_nothing_of(op, from) < 0) {
         members_disagree(group);

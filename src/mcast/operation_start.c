@@ -119,6 +119,7 @@ static void early_replay(struct co_mcast_op *op)
 static void begin(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
+    co_operation_take_turns(op);
     if (op->parts != NULL) {
         co_collect_start(op);
     } else if (op->root < 0 ? op->blocks[group->self].chunks > 0 : op->root == group->self) {

@@ -117,7 +117,7 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
 
 // Likewise, the forms for counts that are no int. Members of one call may use either form, so both are served alike.
 #ifdef CO_HAS_LARGE_COUNTS
-#define CO_NEXT_LARGE_COUNTS(X)                                                                                        \
+#define CO_NEXT_LARGE_COUNTS_WRAPPED(X)                                                                                \
     X(Bcast_c)                                                                                                         \
     X(Ibcast_c)                                                                                                        \
     X(Bcast_init_c)                                                                                                    \
@@ -126,9 +126,12 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
     X(Allgather_init_c)                                                                                                \
     X(Allgatherv_c)                                                                                                    \
     X(Iallgatherv_c)                                                                                                   \
-    X(Allgatherv_init_c)                                                                                               \
+    X(Allgatherv_init_c)
+#define CO_NEXT_LARGE_COUNTS(X)                                                                                        \
+    CO_NEXT_LARGE_COUNTS_WRAPPED(X)                                                                                    \
     X(Type_get_envelope_c)
 #else
+#define CO_NEXT_LARGE_COUNTS_WRAPPED(X)
 #define CO_NEXT_LARGE_COUNTS(X)
 #endif
 
@@ -197,6 +200,10 @@ struct co_next_mpi {
     void (*progress)(void);
     int (*progress_register)(int (*callback)(void));
     int (*progress_unregister)(int (*callback)(void));
+    // From the one on to the other each turn of it looks for events such as connections that come in, which it does
+    // every 10 ms alone as long as it has none. They nest; NULL: it has no such pair.
+    void (*progress_watch_events)(void);
+    void (*progress_unwatch_events)(void);
 };
 
 extern struct co_next_mpi co_next;
@@ -224,14 +231,10 @@ const char *co_next_mpi_mismatch(void);
 // Of a library that castoff serves, once its MPI_Init is over: whether it tolerates faults, whoever has asked for that.
 bool co_next_mpi_tolerates_faults(void);
 
-// Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.
+// Gives a function one more name, by which others call it.
 #define CO_EXPORT_AS(name, strong) extern __typeof__(strong) name __attribute__((visibility("default"), alias(#strong)))
-#define CO_EXPORT(name) CO_EXPORT_AS(MPI_##name, PMPI_##name)
 
-// The same for a function of MPI 4 that mpi.h may not declare, with the names that it had before.
-#define CO_EXPORT_MPI_4(name)                                                                                          \
-    CO_EXPORT(name);                                                                                                   \
-    CO_EXPORT_AS(PMPIX_##name, PMPI_##name);                                                                           \
-    CO_EXPORT_AS(MPIX_##name, PMPI_##name)
+// PMPI_X of MPI 4 by the name that it had before. MPI_X itself: src/pmpi/life/entries.c, or CO_EXPORT of the recorder.
+#define CO_EXPORT_EARLIER(name) CO_EXPORT_AS(PMPIX_##name, PMPI_##name)
 
 #endif

@@ -104,6 +104,8 @@ static void find_progress(struct co_next_mpi *next, const char *library)
     *(void **)&next->progress = dlsym(handle, "opal_progress");
     *(void **)&next->progress_register = dlsym(handle, "opal_progress_register");
     *(void **)&next->progress_unregister = dlsym(handle, "opal_progress_unregister");
+    *(void **)&next->progress_watch_events = dlsym(handle, "opal_progress_event_users_increment");
+    *(void **)&next->progress_unwatch_events = dlsym(handle, "opal_progress_event_users_decrement");
 }
 
 static void find(struct co_next_mpi *next)

@@ -62,7 +62,8 @@ static struct {
 static struct pmix_proc self;
 static bool is_awaited; // that MPI_Init initializes PMIx
 static bool is_held, is_announced;
-static void *library; // NULL: the next one behind us, by the order of loading
+static int refusal = PMIX_OK; // of the library, when we asked it first
+static void *library;         // NULL: the next one behind us, by the order of loading
 
 static void *find(const char *symbol)
 {
@@ -89,7 +90,11 @@ static bool leave_mark(void)
 static void announce_first(void)
 {
     library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
-    if (library != NULL && find_functions() && pmix.init(&self, NULL, 0) == PMIX_OK) {
+    if (library == NULL || !find_functions()) {
+        return;
+    }
+    refusal = pmix.init(&self, NULL, 0);
+    if (refusal == PMIX_OK) {
         is_held = true;
         is_announced = leave_mark() && pmix.commit() == PMIX_OK;
     }
@@ -131,6 +136,9 @@ __attribute__((visibility("default"))) int PMIx_Init(struct pmix_proc *process, 
 int PMIx_Init(struct pmix_proc *process, struct pmix_info *info, size_t count)
 {
     int (*init)(struct pmix_proc *, struct pmix_info *, size_t);
+    if (refusal != PMIX_OK) { // asked a second time (4.2) it ends the process by a signal
+        return refusal;
+    }
     *(void **)&init = find_init(__builtin_return_address(0));
     if (init == NULL || init == PMIx_Init) {
         return PMIX_NOT_INITIALIZED;

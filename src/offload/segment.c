@@ -136,6 +136,11 @@ uint64_t co_segment_moved(const struct co_segment_rank *rank)
     return co_load_relaxed(&rank->memory->moved); // relaxed: a hint
 }
 
+uint64_t co_segment_ended(const struct co_segment_rank *rank)
+{
+    return co_load_acquire(&rank->memory->ended); // acquire X4
+}
+
 uint64_t co_segment_news(const struct co_segment_rank *rank)
 {
     const struct co_segment_memory *memory = rank->memory;

@@ -78,6 +78,8 @@ uint64_t co_segment_moved(const struct co_segment_rank *rank);
 // Likewise: another number once there is more room, since a command was taken or a call is over; such a call is seen
 // to be over then.
 uint64_t co_segment_news(const struct co_segment_rank *rank);
+// Of these, commands that are over.
+uint64_t co_segment_ended(const struct co_segment_rank *rank);
 
 // -EPROTO: another version.
 int co_segment_proxy_open(struct co_segment_proxy *proxy, struct co_segment_memory *memory);

@@ -140,7 +140,7 @@ static void send_on_cts(struct co_p2p_send *send, const struct co_packet_cts *ct
 }
 
 // Only who is sent to answers: a number of ours that another one tells is a fault of his, and the bytes may be under
-// way.
+// way. So is a CTS of no receive, which would count as none yet: the next one would find the send in its queue.
 static void send_on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_packet_cts cts = {0};
@@ -149,6 +149,9 @@ static void send_on_answer(struct co_p2p *p2p, int peer, const struct co_packet 
         return;
     }
     memcpy(&cts, payload, packet->bytes); // both begin with the operation
+    if (is_cts && cts.receive == 0) {
+        return;
+    }
     struct co_p2p_send *send = co_handles_find(&p2p->sends_named, cts.operation);
     if (send == NULL || send->context->peers[send->destination] != peer) {
         return;

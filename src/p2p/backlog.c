@@ -4,21 +4,20 @@
 // then data that it waits for and messages, in turn. Lock held.
 #include "p2p/backlog.h"
 
-#include <stdlib.h>
-
 #include "p2p/eager_or_rendezvous.h"
+#include "p2p/message.h"
 #include "p2p/rendezvous_transfer.h"
 #include "p2p/peer_channel.h"
-#include "p2p/reply.h"
 #include "p2p/stream_send.h"
 
 static bool answer_push(struct co_p2p *p2p, int peer, struct co_p2p_queued *item)
 {
-    struct co_p2p_answer *answer = (struct co_p2p_answer *)item;
+    struct co_p2p_message *message = co_p2p_message_of(item);
+    const struct co_p2p_answer *answer = &message->answer;
     if (!co_p2p_transmit(p2p, peer, &answer->packet, answer->payload, answer->packet.bytes, NULL, 0)) {
         return false;
     }
-    free(answer);
+    co_p2p_message_give(p2p, message);
     return true;
 }
 

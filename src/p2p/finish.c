@@ -3,8 +3,6 @@
 // Numbers and ends of sends and receives. Once one has ended it may be gone. Hot.
 #include "p2p/finish.h"
 
-#include <errno.h>
-
 static void send_tell_done(struct co_p2p_send *send, int result)
 {
     send->result = result;
@@ -37,11 +35,7 @@ bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive)
     if (receive->handle == 0) {
         receive->handle = co_handles_add(&p2p->receives_named, receive);
     }
-    if (receive->handle == 0) {
-        co_p2p_receive_finish(receive, -ENOMEM);
-        return false;
-    }
-    return true;
+    return receive->handle != 0;
 }
 
 void co_p2p_stream_is_over(struct co_p2p_receive *receive)

@@ -10,7 +10,7 @@
 #include "p2p/background.h"
 #include "p2p/context.h"
 
-bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive); // false: it has ended without memory
+bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive); // false: no memory
 void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_stream_is_over(struct co_p2p_receive *receive); // it waits for no more pieces
 

@@ -11,11 +11,11 @@
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
 {
     struct co_p2p_message *message = p2p->free_messages;
-    if (message != NULL) {
+    if (message != NULL) { // which has been stripped
         p2p->free_messages = message->next_free;
-    } else {
-        message = malloc(sizeof(*message));
+        return message;
     }
+    message = malloc(sizeof(*message));
     if (message != NULL) {
         message->payload = NULL;
         message->first_fragment = message->arrived = 0;
@@ -23,15 +23,21 @@ struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
     return message;
 }
 
-void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
+void co_p2p_message_strip(struct co_p2p *p2p, struct co_p2p_message *message)
 {
     if (message->payload != NULL && message->payload != message->small) {
         free(message->payload);
     }
-    struct co_p2p_peer *from = &p2p->peers[message->peer];
-    if (message->first_fragment > message->arrived && from->fragment_message == message) { // nobody's from now on
-        from->fragment_message = NULL;
+    message->payload = NULL;
+    if (message->first_fragment > message->arrived && p2p->peers[message->peer].fragment_message == message) {
+        p2p->peers[message->peer].fragment_message = NULL; // nobody's from now on
     }
+    message->first_fragment = message->arrived = 0;
+}
+
+void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
+{
+    co_p2p_message_strip(p2p, message);
     message->next_free = p2p->free_messages;
     p2p->free_messages = message;
 }

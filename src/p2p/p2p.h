@@ -72,7 +72,8 @@ struct co_p2p_receive {
     // The engine's.
     uint64_t handle;             // by which the sender names it, 0: not at all
     struct co_p2p_receive *next; // of those whose bytes stream, are read from their sender, or cannot be asked for yet
-    bool is_streamed;            // and has not all of them
+    struct co_p2p_message *message; // of the latter two: memory for the answer
+    bool is_streamed;               // and has not all of them
     int peer;
     uint64_t sender_operation, address;
     size_t done_bytes, wanted;

@@ -5,7 +5,6 @@
 #include "p2p/p2p_failure.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "p2p/finish.h"
 #include "p2p/message.h"
@@ -34,12 +33,12 @@ static struct co_p2p_queued *queue_take_all(struct co_p2p_queue *queue)
     return first;
 }
 
-static void queue_fail(struct co_p2p_queued *item, int result)
+static void queue_fail(struct co_p2p *p2p, struct co_p2p_queued *item, int result)
 {
     while (item != NULL) {
         struct co_p2p_queued *next = item->next; // a send that is done may be gone
         if (item->is_answer) {
-            free(item); // struct co_p2p_answer begins with it
+            co_p2p_message_give(p2p, co_p2p_message_of(item));
         } else {
             co_p2p_send_finish(co_p2p_send_of(item), result);
         }
@@ -50,9 +49,9 @@ static void queue_fail(struct co_p2p_queued *item, int result)
 static void peer_fail_queues(struct co_p2p *p2p, int peer, int result)
 {
     struct co_p2p_peer *state = &p2p->peers[peer];
-    queue_fail(queue_take_all(&state->answers), result);
-    queue_fail(queue_take_all(&state->urgent), result);
-    queue_fail(queue_take_all(&state->messages), result);
+    queue_fail(p2p, queue_take_all(&state->answers), result);
+    queue_fail(p2p, queue_take_all(&state->urgent), result);
+    queue_fail(p2p, queue_take_all(&state->messages), result);
     if (state->is_waiting) {
         state->is_waiting = false;
         p2p->waiting--;
@@ -60,12 +59,13 @@ static void peer_fail_queues(struct co_p2p *p2p, int peer, int result)
 }
 
 // In one of the lists of those that are not asked for; its new end.
-static struct co_p2p_receive **list_fail(struct co_p2p_receive **link, int peer, int result)
+static struct co_p2p_receive **list_fail(struct co_p2p *p2p, struct co_p2p_receive **link, int peer, int result)
 {
     while (*link != NULL) {
         struct co_p2p_receive *receive = *link;
         if (peer == EVERYBODY || receive->peer == peer) {
             *link = receive->next;
+            co_p2p_message_give(p2p, receive->message);
             co_p2p_receive_finish(receive, result);
         } else {
             link = &receive->next;
@@ -218,8 +218,8 @@ void co_p2p_fail_peer(struct co_p2p *p2p, int peer)
         p2p->config.remote_channel->ops->forget(p2p->config.remote_channel, peer);
     }
     peer_fail_queues(p2p, peer, -ECONNRESET);
-    p2p->last_read = list_fail(&p2p->first_read, peer, -ECONNRESET);
-    p2p->last_cts = list_fail(&p2p->first_cts, peer, -ECONNRESET);
+    p2p->last_read = list_fail(p2p, &p2p->first_read, peer, -ECONNRESET);
+    p2p->last_cts = list_fail(p2p, &p2p->first_cts, peer, -ECONNRESET);
     named_fail(p2p, peer, -ECONNRESET);
     posted_fail(p2p, -ECONNRESET);
 }
@@ -245,8 +245,8 @@ void co_p2p_end_all(struct co_p2p *p2p)
     for (int peer = 0; peer < p2p->config.size; peer++) {
         peer_fail_queues(p2p, peer, -ECANCELED);
     }
-    list_fail(&p2p->first_read, EVERYBODY, -ECANCELED);
-    list_fail(&p2p->first_cts, EVERYBODY, -ECANCELED);
+    list_fail(p2p, &p2p->first_read, EVERYBODY, -ECANCELED);
+    list_fail(p2p, &p2p->first_cts, EVERYBODY, -ECANCELED);
     named_fail(p2p, EVERYBODY, -ECANCELED);
     posted_fail(p2p, -ECANCELED);
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {

@@ -16,28 +16,31 @@
 #define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
-static void receive_send_cts(struct co_p2p *p2p, struct co_p2p_receive *receive)
+static void receive_send_cts(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
     receive->done_bytes = 0;
-    if (co_p2p_receive_name(p2p, receive)) {
-        co_p2p_reply_cts(p2p, receive, 0);
+    if (co_p2p_name_or_refuse(p2p, receive, message)) {
+        co_p2p_reply_cts(p2p, receive, 0, message);
     }
 }
 
-static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
+// The message is gone, or kept for the answer.
+static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
     receive->peer = message->peer;
     receive->sender_operation = message->operation;
     receive->address = message->address;
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
+    receive->message = message;
     co_p2p_sees_exchange(p2p, message->peer);
     if (message->first_fragment > 0) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {
+        co_p2p_message_give(p2p, message);
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (receive->wanted == 0) {
-        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, message);
         co_p2p_receive_finish(receive, 0);
     } else if (p2p->peers[message->peer].is_remote) {
         co_p2p_transfer_receive(p2p, receive);
@@ -46,11 +49,12 @@ static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receiv
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;
     } else {
-        receive_send_cts(p2p, receive);
+        receive_send_cts(p2p, receive, message);
     }
 }
 
-static void message_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message,
+// The message is gone.
+static void message_deliver(struct co_p2p_receive *receive, struct co_p2p_message *message,
                             const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
@@ -60,11 +64,13 @@ static void message_deliver(struct co_p2p_receive *receive, const struct co_p2p_
         return;
     }
     co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
-    if (message->wants_ack) {
-        co_p2p_reply(p2p, message->peer, CO_PACKET_ACK, message->operation);
-    }
     if (message->kind == CO_MESSAGE_FROM_SELF) {
         co_p2p_send_finish(message->send, 0);
+    }
+    if (message->wants_ack) {
+        co_p2p_reply(p2p, message->peer, CO_PACKET_ACK, message->operation, message);
+    } else {
+        co_p2p_message_give(p2p, message);
     }
     co_p2p_receive_finish(receive, 0);
 }
@@ -78,7 +84,6 @@ bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive
     }
     co_p2p_message_give_back(p2p, message);
     message_deliver((struct co_p2p_receive *)receive, message, payload);
-    co_p2p_message_give(p2p, message);
     return true;
 }
 
@@ -92,7 +97,7 @@ int co_p2p_read_progress(struct co_p2p *p2p)
     receive->done_bytes += piece;
     if (error == 0 && receive->done_bytes < receive->wanted) {
         if (receive->done_bytes % SIGN_EVERY == 0) {
-            co_p2p_reply(p2p, receive->peer, CO_PACKET_READING, receive->sender_operation);
+            co_p2p_reply_reading(p2p, receive);
         }
         return 1;
     }
@@ -101,20 +106,12 @@ int co_p2p_read_progress(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
-        receive_send_cts(p2p, receive);
+        receive_send_cts(p2p, receive, receive->message);
     } else {
-        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, receive->message);
         co_p2p_receive_finish(receive, 0);
     }
     return 1;
-}
-
-// A message that was kept meets its receive.
-static void message_deliver_unexpected(struct co_p2p *p2p, struct co_p2p_receive *receive,
-                                       struct co_p2p_message *message)
-{
-    message_deliver(receive, message, message->payload);
-    co_p2p_message_give(p2p, message);
 }
 
 static void receive_begin(struct co_p2p_receive *receive)
@@ -139,7 +136,8 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     if (message != NULL) {
         receive->node.waits = false;
         co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
-        message_deliver_unexpected(p2p, receive, (struct co_p2p_message *)message);
+        struct co_p2p_message *stored = (struct co_p2p_message *)message;
+        message_deliver(receive, stored, stored->payload);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
         co_p2p_note(receive, source, tag, 0);
@@ -216,7 +214,7 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     receive->node.waits = false;
     co_p2p_lock(p2p);
     receive_begin(receive);
-    message_deliver_unexpected(p2p, receive, message);
+    message_deliver(receive, message, message->payload);
     context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock_started(p2p);

@@ -24,14 +24,14 @@ bool co_p2p_transfer_send(struct co_p2p_send *send)
 static bool transfer_expect(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     struct co_channel *remote_channel = p2p->config.remote_channel;
-    if (!co_p2p_receive_name(p2p, receive)) {
+    if (!co_p2p_name_or_refuse(p2p, receive, receive->message)) {
         return true; // it has ended
     }
     uint32_t number =
         remote_channel->ops->expect(remote_channel, receive->peer, receive->buffer, receive->wanted, receive);
     if (number != 0) {
         receive->done_bytes = 0;
-        co_p2p_reply_cts(p2p, receive, number);
+        co_p2p_reply_cts(p2p, receive, number, receive->message);
     }
     return number != 0;
 }

@@ -109,7 +109,7 @@ static bool stream_read_in_exchange(struct co_p2p_receive *receive, size_t first
     return true;
 }
 
-void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_message *message)
+void co_p2p_accept_stream(struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
     struct co_p2p *p2p = receive->context->p2p;
     struct co_p2p_peer *from = receive_peer(receive);
@@ -124,15 +124,16 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_me
     }
     bool has_all = receive->done_bytes == receive->wanted;
     if (!has_all && from->is_gone) {
+        co_p2p_message_give(p2p, message);
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (has_all) {
-        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, message);
         co_p2p_receive_finish(receive, 0);
-    } else if (co_p2p_receive_name(p2p, receive)) {
+    } else if (co_p2p_name_or_refuse(p2p, receive, message)) {
         from->fragment_message = is_coming ? NULL : from->fragment_message;
         from->fragment_receive = is_coming ? receive : from->fragment_receive;
         stream_begin(receive);
-        co_p2p_reply_cts(p2p, receive, 0);
+        co_p2p_reply_cts(p2p, receive, 0, message);
     }
 }
 
@@ -171,12 +172,16 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
 bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all_is_taken)
 {
     struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
-    if (!all_is_taken || receive == NULL || !stream_read_all(p2p, receive)) {
+    struct co_p2p_message *answer = co_p2p_message_take(p2p); // the message's own may wait with the CTS
+    if (answer == NULL || !all_is_taken || receive == NULL || !stream_read_all(p2p, receive)) {
         co_store_release(co_p2p_gate(p2p, peer, false), 0); // release P3
+        if (answer != NULL) {
+            co_p2p_message_give(p2p, answer);
+        }
         return false;
     }
     p2p->totals.streams_read++;
-    co_p2p_reply(p2p, peer, CO_PACKET_FIN, receive->sender_operation);
+    co_p2p_reply(p2p, peer, CO_PACKET_FIN, receive->sender_operation, answer);
     co_p2p_receive_finish(receive, 0);
     return true;
 }

@@ -12,6 +12,9 @@
 #include "record/record_handles.h"
 #include "record/trace/trace_writer.h"
 
+// C programs call MPI_X, Fortran and tools PMPI_X.
+#define CO_EXPORT(name) CO_EXPORT_AS(MPI_##name, PMPI_##name)
+
 // The functions behind ours.
 #define CO_TRACE_CALL(name, family, fields) __typeof__(PMPI_##name) *name;
 #define CO_TRACE_MARK(name, fields)

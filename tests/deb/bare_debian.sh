@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The Debian packages of `make deb`, installed on a bare Debian 12 and 13 that debootstrap makes in a folder, from the mirror
-# that this machine's apt uses: apt finds what they depend on, the command says what it is, an MPI program runs under it with
-# the MPI of that Debian, a program for the group library is compiled, and with the packages all files go. On Debian 12, whose
-# MPI castoff serves, the program's calls are taken. What is made is taken away again. Root and network; what cannot be had is
-# skipped and says why. Called by `make test-deb`.
+# that this machine's apt uses: apt finds what they depend on, the command says what it is, calls of MPI programs are taken under
+# Open MPI and MPICH of that Debian, programs for the group and offload libraries are compiled, and with the packages all files
+# go. What is made is taken away again. Root and network; what cannot be had is skipped and says why. Called by
+# `make test-deb`.
 #
 #   bare_debian.sh FOLDER-WITH-DEBS [bookworm|trixie]...
 set -u
@@ -55,22 +55,25 @@ installs() { # packages, or files in there, as a shell's word
     inside sh -c "apt-get -q -y --no-install-recommends install $*"
 }
 
-runs_program() { # on Debian 12 every broadcast is taken
-    inside env CASTOFF_REPORT=- CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes castoff mpirun --oversubscribe -n 2 \
-        /usr/lib/castoff/bench/demo_app || return 1
-    [ "$release" != bookworm ] || says '^castoff report: 2 ranks on 1 node, served'
+runs_program() { # command...
+    inside env CASTOFF_REPORT=- CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes "$@" && says '^castoff report: 2 ranks on 1 node, served'
 }
 
-compiles_program() {
-    cat >"$root/root/group.c" <<'END'
-#include <castoff_group.h>
+runs_mpich() {
+    cp "$(dirname "$0")/../../bench/demo_app.c" "$root/root/" && inside mpicc.mpich -o /root/demo_app /root/demo_app.c &&
+        runs_program mpiexec.mpich -n 2 castoff run /root/demo_app
+}
+
+compiles_program() { # group or offload
+    cat >"$root/root/$1.c" <<END
+#include <castoff_$1.h>
 int main(void)
 {
-    return castoff_group_why() == 0;
+    return castoff_$1_why() == 0;
 }
 END
     # shellcheck disable=SC2016 # the words are the inner shell's
-    inside sh -c 'cd /root && gcc -o group group.c $(pkg-config --cflags --libs castoff-group) && ./group'
+    inside sh -c 'cd /root && gcc -o "$0" "$0.c" $(pkg-config --cflags --libs "castoff-$0") && "./$0"' "$1"
 }
 
 leaves_nothing() {
@@ -88,17 +91,19 @@ try_release() {
     mkdir "$root/packages" && cp "$packages"/*.deb "$root/packages/" || { skip "$release" "no packages (make deb)"; return; }
     inside apt-get -q update || { skip "$release" "apt-get update: $(last_words "$work/log")"; return; }
     # What is not castoff's first: without the network that is no failure of castoff.
-    installs openmpi-bin libopenmpi-dev gcc libc6-dev pkg-config libibverbs-dev ||
+    installs openmpi-bin libopenmpi-dev mpich libmpich-dev gcc libc6-dev pkg-config libibverbs-dev ||
         { skip "$release" "its packages: $(last_words "$work/log")"; return; }
     ok "$release: castoff installs" installs '/packages/castoff_*.deb'
-    ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^serves "'
+    ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^serves .*Open MPI .*MPICH"'
     ok "$release: castoff info" eval 'inside castoff info && says "^shm *usable" && says "^MPI here *Open MPI"'
-    ok "$release: an MPI program" runs_program
+    ok "$release: a program of Open MPI" runs_program castoff mpirun --oversubscribe -n 2 /usr/lib/castoff/bench/demo_app
+    ok "$release: a program of MPICH" runs_mpich
     ok "$release: man pages, completion, modulefile, settings" eval 'inside bash -c "gzip -dc /usr/share/man/man1/castoff.1.gz |
         grep -q SYNOPSIS && . /usr/share/bash-completion/completions/castoff 2>&1 && ls /usr/share/castoff/modulefiles/castoff \
         /usr/share/castoff/env.example"'
     ok "$release: libcastoff-dev installs" installs '/packages/libcastoff-dev_*.deb'
-    ok "$release: a program for groups" compiles_program
+    ok "$release: a program for groups" compiles_program group
+    ok "$release: a program for proxies" compiles_program offload
     ok "$release: nothing is left" leaves_nothing
     rm -rf --one-file-system "$root"
 }

@@ -4,7 +4,7 @@
 # Proxies between hosts of the laboratory: the programs of examples/ move the right bytes with one rank a host and with
 # two or three, of sizes from a byte to 64 MiB, while a link is down for a while, with TCP segments lost, and by two proxies a
 # host; where a port is blocked all ranks are told so; and hosts that are ended, stopped or cut off at the start, in between
-# and at the end are an error of the others, that names them, or none. Afterwards no proxy is left. Inside the laboratory this
+# and at the end are an error of the others, that names them, or none. A ring broadcast goes through ranks that are stopped. Afterwards no proxy is left. Inside the laboratory this
 # script runs itself on h0. Needs build/ with examples. Arguments choose shapes: "8 1".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -147,9 +147,8 @@ jobs_end() {
     wait "${jobs[@]}" 2>/dev/null
 }
 
-# Ranks that no launcher looks after: what is said of each other's end is what proxies say. Those of the last host count
-# unless they have ended with it.
-host_is() { # ended|stopped|cut, start|middle|end
+# Ranks that no launcher looks after, until all are where they are asked to be; their output is in $folder.
+ranks_begin() { # name, moment
     last=$((hosts - 1)) folder=$work/$1.$2 jobs=()
     mkdir "$folder"
     for ((rank = 0; rank < all; rank++)); do
@@ -167,6 +166,11 @@ host_is() { # ended|stopped|cut, start|middle|end
             sleep 0.05
         done
     done
+}
+
+# What is said of each other's end is what proxies say. Those of the last host count unless they have ended with it.
+host_is() { # ended|stopped|cut, start|middle|end
+    ranks_begin "$1" "$2" || return 1
     "hit_$1"
     : >"$folder/done"
     failed_ranks=0
@@ -184,9 +188,34 @@ host_is() { # ended|stopped|cut, start|middle|end
     [ "$failed_ranks" -eq 0 ] && none_left && [ -z "$(ls /dev/shm)" ]
 }
 
+stopped_ranks() {
+    cat /proc/[0-9]*/stat 2>/dev/null | grep -o '^[0-9]* (proxy_rank) T' | cut -d ' ' -f 1
+}
+
+# All ranks but the first and the last are stopped from before the first one sends until the last one has all.
+ring_of_stopped() {
+    ranks_begin ring ring || return 1
+    until [ "$(stopped_ranks | wc -l)" -eq $((all - 2)) ] || ! kill -0 "${jobs[all - 1]}" 2>/dev/null; do sleep 0.05; done
+    : >"$folder/done"
+    until [ -e "$folder/received" ] || ! kill -0 "${jobs[all - 1]}" 2>/dev/null; do sleep 0.05; done
+    still_stopped=$(stopped_ranks | wc -l)
+    stopped_ranks | xargs -r kill -CONT
+    failed_ranks=0
+    for job in "${jobs[@]}"; do
+        wait "$job" || failed_ranks=$((failed_ranks + 1))
+    done
+    cat "$folder"/out.*
+    echo "$still_stopped of $all ranks were stopped"
+    [ "$failed_ranks" -eq 0 ] && [ -e "$folder/received" ] && [ "$still_stopped" -eq $((all - 2)) ]
+}
+
+rank_is_compiled() {
+    "${CC:-cc}" -std=gnu17 -O1 -Isrc/offload/api -o "$work/proxy_rank" tests/lab/proxy_rank.c -L"$build" -lcastoff-offload \
+        -Wl,-rpath,"$PWD/$build"
+}
+
 if [ "$hosts" -eq 3 ] && [ "$a_host" -eq 1 ]; then
-    ok "a rank for hosts that end is compiled" "${CC:-cc}" -std=gnu17 -O1 -Isrc/offload/api -o "$work/proxy_rank" \
-        tests/lab/proxy_rank.c -L"$build" -lcastoff-offload -Wl,-rpath,"$PWD/$build"
+    ok "a rank for hosts that end is compiled" rank_is_compiled
     for moment in start middle end; do
         ok "a host that ends: $moment" host_is ended "$moment"
     done
@@ -219,6 +248,10 @@ done
 ok "a link that is down for two seconds" shaken
 [ "$a_host" -gt 1 ] || ok "a port that is blocked" blocked
 [ "$a_host" -eq 1 ] || ok "two proxies a host" two_proxies
+if [ "$all" -gt 2 ]; then
+    ok "a rank of its own is compiled" rank_is_compiled
+    ok "a ring through stopped ranks" ring_of_stopped
+fi
 ok "no proxy is left" none_left
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -3,13 +3,15 @@
 // A rank of a world of castoff_offload.h that no launcher looks after, for tests/lab/proxies_test.sh, which ends hosts
 // under it: what each rank says for an allgather lies in a folder that all hosts see. It meets the test there at the
 // moment that it is asked to, start (proxies have started), middle (somebody is waited for) or end (all is received),
-// and goes on when the test has done what it wants to (a file `done`). Exits 0 if all it must see is so, and prints
-// why.
+// and goes on when the test has done what it wants to (a file `done`). With ring all ranks but the first and the last
+// stop once they have called a ring broadcast, which the first one begins when the test says so, and the last one says
+// that it has it (a file `received`). Exits 0 if all it must see is so, and prints why.
 //
-//     proxy_rank FOLDER RANK SIZE HOST-THAT-ENDS RANK-THERE start|middle|end
+//     proxy_rank FOLDER RANK SIZE HOST-THAT-ENDS RANK-THERE start|middle|end|ring
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 
 #include "castoff_offload.h"
 
-enum { BYTES = 300000, PATH_BYTES = 512, START_GATHER = 3 };
+enum { BYTES = 300000, RING_BYTES = 3000000, PATH_BYTES = 512, START_GATHER = 3 };
 
 static const char *folder, *host, *moment;
 static int rank, size, ended, gathers;
@@ -49,12 +51,17 @@ static void put(const char *name, const void *bytes, size_t count)
     }
 }
 
-static void meet(const char *at)
+static void say_ready(void)
 {
     char name[64];
+    snprintf(name, sizeof name, "ready.%d", rank);
+    put(name, "", 0);
+}
+
+static void meet(const char *at)
+{
     if (strcmp(moment, at) == 0) {
-        snprintf(name, sizeof name, "ready.%d", rank);
-        put(name, "", 0);
+        say_ready();
         while (!exists("done")) {
             pause_shortly();
         }
@@ -134,6 +141,55 @@ static void exchange(struct castoff_offload_world *world)
     }
 }
 
+static struct castoff_offload_group *ring_record(struct castoff_offload_world *world, unsigned char *memory)
+{
+    struct castoff_offload_group *ring;
+
+    must(castoff_offload_group_start(world, &ring) == 0, "group start");
+    if (rank > 0) {
+        must(castoff_offload_group_receive(ring, memory, RING_BYTES, rank - 1, 2) == 0, "group receive");
+        must(castoff_offload_group_barrier(ring) == 0, "group barrier");
+    }
+    if (rank < size - 1) {
+        must(castoff_offload_group_send(ring, memory, RING_BYTES, rank + 1, 2) == 0, "group send");
+    }
+    must(castoff_offload_group_end(ring) == 0, "group end");
+    return ring;
+}
+
+static void must_be_there(const unsigned char *memory)
+{
+    for (size_t i = 0; i < RING_BYTES; i++) {
+        must(memory[i] == 42, "bytes of the ring");
+    }
+}
+
+// Those in between have the bytes before they wait: they were stopped while these came and went.
+static void ring(struct castoff_offload_world *world)
+{
+    static unsigned char memory[RING_BYTES];
+    struct castoff_offload_group *group = ring_record(world, memory);
+
+    memset(memory, rank == 0 ? 42 : 0, sizeof memory);
+    if (rank == 0) {
+        meet("ring");
+    }
+    must(castoff_offload_group_call(group) == 0, "group call");
+    if (rank > 0) {
+        say_ready();
+    }
+    if (rank > 0 && rank < size - 1) {
+        raise(SIGSTOP);
+        must_be_there(memory);
+    }
+    must(castoff_offload_group_wait(group, NULL) == 0, "group wait");
+    must_be_there(memory);
+    if (rank == size - 1) {
+        put("received", "", 0);
+    }
+    must(castoff_offload_group_free(group) == 0, "group free");
+}
+
 int main(int argc, char **argv)
 {
     struct castoff_offload_world *world;
@@ -157,6 +213,9 @@ int main(int argc, char **argv)
     }
     must(error == 0, "open");
     exchange(world);
+    if (strcmp(moment, "ring") == 0) {
+        ring(world);
+    }
     if (strcmp(moment, "middle") == 0) {
         waits_for_the_ended(world);
     }

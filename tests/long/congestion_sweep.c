@@ -77,7 +77,7 @@ static unsigned times_of(const struct row *row)
 
 static unsigned worlds_of(const struct row *row)
 {
-    return row->members >= MANY ? WORLDS_OF_MANY : row->lost > 0 ? WORLDS_LOSSY : WORLDS;
+    return row->lost > 0 ? WORLDS_LOSSY : row->members >= MANY ? WORLDS_OF_MANY : WORLDS;
 }
 
 static bool is_stopped(const struct job *job, int rank)

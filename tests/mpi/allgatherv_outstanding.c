@@ -128,7 +128,9 @@ static void call_blocking(int round, MPI_Comm comm)
         counts[of] = (of + round) % 3;
         places[of] = at;
         at += counts[of];
-        mine[of] = self * 10 + round;
+    }
+    for (int i = 0; i < counts[self]; i++) {
+        mine[i] = self * 10 + round;
     }
     MPI_Allgatherv(mine, counts[self], MPI_INT, all, counts, places, MPI_INT, comm);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);

@@ -32,7 +32,7 @@ mpi_tests_headers := $(wildcard $(mpi_tests_source)/oracle/*.h)
 mpi_tests_c := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.c))
 mpi_tests_cxx := $(patsubst $(mpi_tests_source)/%.cpp,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.cpp))
 mpi_tests_fortran := $(patsubst $(mpi_tests_source)/%.f90,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.f90))
-mpi_tests_tool := $(mpi_tests_build)/libbcast_counter.so $(mpi_tests_build)/libprogress_sleeps.so
+mpi_tests_tool := $(addprefix $(mpi_tests_build)/lib,bcast_counter.so next_counter.so progress_sleeps.so)
 # They stand for drivers, by whose names the library finds them.
 mpi_tests_drivers := $(mpi_tests_build)/libdevice_driver_cuda.so $(mpi_tests_build)/libdevice_driver_rocm.so
 

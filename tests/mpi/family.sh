@@ -34,6 +34,11 @@ mpich_line() {
     line=(mpiexec.mpich -n "$ranks" "${exports[@]}" "${command[@]}")
 }
 
+# A program's settings, but for proxies where there are none, which a line would say.
+settings_for_family() {
+    [ "$family" = mpich ] && echo "${1//CASTOFF_PROXY=yes/}" || echo "$1"
+}
+
 # Why a program is not for this family; nothing: it is.
 unfit_for_family() { # name, options of mpirun
     [ "$family" = mpich ] || return 0

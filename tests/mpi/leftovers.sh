@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What a run leaves behind: processes, files in shared memory. Part of run.sh.
+# What a run leaves behind: processes, files in shared memory; and what it leaves to others. Part of run.sh.
 
 # Process ids of all processes whose environment has a mark that matches $1.
 marked_processes() {
@@ -38,4 +38,20 @@ left_in_shared_memory() {
         done
         echo "$file"
     done
+}
+
+# What a program prints on native MPI is the same whatever castoff's settings are: runs that are given one folder
+# (MPI_TEST_NATIVE) take it from each other, and run no program natively that has passed there. One that was built since is
+# another program. The variables are run_unit's.
+native_is_kept() {
+    local kept=${MPI_TEST_NATIVE:-/nonexistent}/$family.${native_log##*/}.out
+    [ "$mode" = native ] && [ -e "$kept" ] && ! [ "$build/$name" -nt "$kept" ] && ! [ "$source_file" -nt "$kept" ] &&
+        cp "$kept" "$native_log.out" && row+="  native kept      "
+}
+
+# In one step: two runs may be at it.
+keep_native() {
+    local kept=${MPI_TEST_NATIVE:-}/$family.${native_log##*/}.out
+    [ "$mode" != native ] || [ "$result" != pass ] || [ -z "${MPI_TEST_NATIVE:-}" ] ||
+        { cp "$native_log.out" "$kept.$$" && mv -f "$kept.$$" "$kept"; }
 }

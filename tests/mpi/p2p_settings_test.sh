@@ -6,38 +6,24 @@
 # stand in lists, with worker threads and lanes; everything large and at once; and small between hosts. What they
 # receive is judged by the programs themselves. Closes with "N passed, N failed, N skipped". Called by tests/run_all.sh;
 # by hand: tests/mpi/p2p_settings_test.sh [small|large|hosts].
-set -u -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
-passed=0 failed=0 skipped=0
-child=""
-trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 130' INT TERM HUP
-log=$(mktemp "${TMPDIR:-/tmp}/castoff-p2p.XXXXXX") || exit 1
-trap 'rm -f "$log"' EXIT
+. ./summed_runs.sh || exit 2
 
 # name, mode and settings
 try() {
-    local name=$1 mode=$2 line sets=() programs setting
+    local name=$1 mode=$2 sets=() setting
     shift 2
     for setting in "$@"; do
         sets+=(--set "$setting")
     done
     echo "-- $name: $*"
-    bash ./run.sh --no-report --mode "$mode" "${sets[@]}" $programs_of >"$log" 2>&1 &
-    child=$!
-    wait $child
-    child=""
-    line=$(tail -n 1 "$log")
-    if ! grep -qxE '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped' <<<"$line"; then
-        line="0 passed, 1 failed, 0 skipped"
-    fi
+    # shellcheck disable=SC2086 # words
+    add_run --no-report --mode "$mode" "${sets[@]}" $programs_of
     case $line in
     *" 0 failed, "*) echo "   $line" ;;
     *) cat "$log" ;;
     esac
-    # shellcheck disable=SC2086 # words
-    set -- ${line//,/}
-    passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + $5))
 }
 
 chosen=${1:-small large hosts}
@@ -57,5 +43,4 @@ if [[ $chosen == *hosts* ]]; then
     try hosts faults CASTOFF_P2P_CARRIER_EAGER=0 CASTOFF_P2P_CARRIER_MEMORY=64K CASTOFF_P2P_CREDIT=64K \
         CASTOFF_MATCH_LANES=3
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+close_runs

@@ -110,16 +110,16 @@ interrupted() {
 }
 
 # Fills the array `settings` with the environment that mode $1 gives to every rank; $2 says where a
-# PMPI tool is to stand (none, front, behind), $3 is the file for the library's report.
+# PMPI tool is to stand (none, front, behind; next: behind, and calls what comes next, not PMPI), $3 is the file for the library's report.
 settings=()
 mode_settings() {
-    local tool=$build/libbcast_counter.so preload=$library
+    local tool=$build/lib$([ "$2" = next ] && echo next || echo bcast)_counter.so preload=$library
     settings=()
     case $1/$2 in
     native/none) preload="" ;;
     native/*) preload=$tool ;;
     */front) preload=$tool:$library ;;
-    */behind) preload=$library:$tool ;;
+    */behind | */next) preload=$library:$tool ;;
     esac
     preload+=${preload:+${sleeps:+:}}$sleeps
     [ -z "$preload" ] || settings+=("LD_PRELOAD=$preload")
@@ -263,7 +263,7 @@ run_unit() {
     [ "$tool" = none ] || label="$label tool-$tool"
     unit=$name$label
     mpirun_options=$(header_or "$source_file" mpirun "")
-    environment=$(header_or "$source_file" environment "")
+    environment=$(settings_for_family "$(header_or "$source_file" environment "")")
     expected_status=$(header_or "$source_file" status 0)
     taken=$(header_or "$source_file" taken "")
     report=$([ "$judges_report" = no ] || header "$source_file" report)
@@ -282,7 +282,7 @@ run_unit() {
     lacking=$(lacking_memory "$(header_or "$source_file" memory 0)" && unfit_for_family "$name" "$mpirun_options")
     for mode in $modes; do
         [[ " $only_modes " == *" $mode "* ]] || continue
-        ! mode_changes_nothing || continue
+        ! mode_changes_nothing && ! native_is_kept || continue
         if [ -n "$lacking" ]; then
             echo skip >>"$log_dir/results"
             row=" skipped: $lacking"
@@ -300,7 +300,7 @@ run_unit() {
         native_is_fit || break
         echo "$result" >>"$log_dir/results"
         case $result in
-        pass | skip) row+=$(printf '  %-6s %s %3d.%d' "$mode" "$result" $((took / 10)) $((took % 10))) ;;
+        pass | skip) keep_native && row+=$(printf '  %-6s %s %3d.%d' "$mode" "$result" $((took / 10)) $((took % 10))) ;;
         *)
             row+=$(printf '  %-6s FAIL %3d.%d' "$mode" $((took / 10)) $((took % 10)))
             failures+=$(show_failure "$result")$'\n'

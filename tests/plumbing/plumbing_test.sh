@@ -61,7 +61,7 @@ make_project() {
     mkdir -p "$work/project/tests/mpi" "$work/project/tests/lab" "$work/project/.ci"
     cp "$top/tests/run_all.sh" "$top/tests/bounded.py" "$work/project/tests/"
     cp "$top/.ci/run" "$work/project/.ci/"
-    printf '%s\n' 'all bench-programs bench-micro examples deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
+    printf '%s\n' 'all bench-programs bench-micro examples mpi-tests forge-frames deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
         '	@echo "1 passed, 0 failed, 0 skipped"' 'test-all:' '	@bash tests/run_all.sh --all' '.PHONY: all deps unit check-style test-all' \
         >"$work/project/Makefile"
     printf '#!/bin/bash\necho "$mpi_says"\nexit "$mpi_status"\n' >"$work/project/tests/mpi/run.sh"
@@ -97,6 +97,13 @@ test_run_all() {
     check "all: the short ones alone" last_line_is "11 passed, 0 failed, 2 skipped"
     run_all --long
     check "all: the long ones alone" last_line_is "2 passed, 0 failed, 0 skipped"
+    printf '#!/bin/bash\necho begin\necho "FAIL it"\necho "3 passed, 1 failed, 0 skipped"\nexit 1\n' >"$work/project/tests/lab/bad_test.sh"
+    run_all
+    check "all: a part beside the others that fails has failed" last_line_is "14 passed, 1 failed, 2 skipped"
+    check "all: what it says comes in one piece, once" test "$(grep -A 3 '^== bad_test$' "$work/output" | tr '\n' ' ')" = \
+        "== bad_test begin FAIL it 3 passed, 1 failed, 0 skipped "
+    check "all: that it failed is told at the end" says "== bad_test: failed"
+    rm "$work/project/tests/lab/bad_test.sh"
     CASTOFF_TEST_MINUTES=0 run_all --all
     check "all: without time nothing passes" test $? -ne 0
     check "all: what there was no time for is skipped" last_line_is "0 passed, 0 failed, 7 skipped"

@@ -111,6 +111,16 @@ run env PATH="$work/fake:$PATH" "$castoff" trace "$work/taken.tar.gz"
 ok "an archive replaced after its listing: it was" sh -c "[ ! -e '$work/other.tar.gz' ] && [ \$(wc -l <'$work/tar-runs') -eq 2 ]"
 ok "an archive replaced after its listing: what was listed is unpacked" out_has 'ranks  *2 of 2'
 
+# A signal that comes while tar runs.
+cat >"$work/fake/tar" <<'EOF'
+#!/bin/sh
+kill -TERM $PPID
+exec sleep 100
+EOF
+run env PATH="$work/fake:$PATH" "$castoff" trace "$work/inside.tar"
+ok "a signal while tar runs ends it by that signal" status_is 143
+ok "a signal while tar runs: the archive is not blamed" err_is_empty
+
 tar -C "$work" -czf "$work/run-12:30.tar.gz" plain
 cd "$work" || exit 1
 run "$castoff" trace run-12:30.tar.gz

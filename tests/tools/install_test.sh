@@ -22,19 +22,38 @@ fi
 ok "completion, man pages and settings" [ -s "$prefix/share/bash-completion/completions/castoff" -a -s "$prefix/share/man/man7/castoff.7" \
     -a -s "$prefix/share/castoff/env.example" ]
 ok "the modulefile knows where" grep -qx "set prefix $prefix" "$prefix"/share/castoff/modulefiles/castoff/[0-9]*
-ok "pkg-config's file knows where" grep -qx "prefix=$prefix" "$prefix/lib/pkgconfig/castoff-group.pc"
-if command -v pkg-config >/dev/null; then
-    printf '#include <castoff_group.h>\nint main(void)\n{\n    return castoff_group_why() == 0;\n}\n' >"$work/group.c"
+for library in group offload; do
+    ok "pkg-config's file of castoff-$library knows where" grep -qx "prefix=$prefix" "$prefix/lib/pkgconfig/castoff-$library.pc"
+    command -v pkg-config >/dev/null || { skip "a program for castoff-$library" "no pkg-config"; continue; }
+    printf '#include <castoff_%s.h>\nint main(void)\n{\n    return castoff_%s_why() == 0;\n}\n' $library $library >"$work/$library.c"
     # shellcheck disable=SC2046 # words
-    run ${CC:-cc} -o "$work/group" "$work/group.c" $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs castoff-group)
-    ok "a program for groups is compiled" status_is 0
-    run "$work/group"
+    run ${CC:-cc} -o "$work/$library" "$work/$library.c" \
+        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs castoff-$library)
+    ok "a program for castoff-$library is compiled" status_is 0
+    run "$work/$library"
     ok "and finds the library" status_is 0
-else
-    skip "a program for groups" "no pkg-config"
-fi
+done
+ok "what scripts of the laboratory source is not executable" [ ! -x "$prefix/share/castoff/lab/switches.sh" ]
 run make -s -C "$top" uninstall PREFIX="$prefix"
 ok "uninstall leaves no file" [ -z "$(find "$prefix" ! -type d)" ]
 run make -s -C "$top" -n install prefix=/opt/here DESTDIR=/stage
-ok "prefix= and DESTDIR=" out_has '/stage/opt/here/bin$'
+ok "prefix= and DESTDIR=" out_has "'/stage/opt/here/bin'\$"
+
+stage="$work/a stage's é"
+mkdir -p "$work/a" "$work/other place"
+run make -s -C "$top" install PREFIX=/opt/here DESTDIR="$stage"
+ok "DESTDIR with blanks, a quote and a letter beyond ASCII: status 0" status_is 0
+run "$stage/opt/here/bin/castoff" --version
+ok "the command is there" status_is 0
+run make -s -C "$top" uninstall PREFIX=/opt/here DESTDIR="$stage"
+ok "uninstall leaves no file there" [ -z "$(find "$stage" ! -type d)" ]
+ok "and takes nothing whose name that one begins with" [ -d "$work/a" ]
+run make -s -C "$top" uninstall PREFIX="$work/other place"
+ok "uninstall from a PREFIX with a blank takes nothing else" [ -d "$work/other place" ]
+for prefix in "$work/a prefix" "$work/a:prefix"; do
+    run make -s -C "$top" install PREFIX="$prefix"
+    ok "a PREFIX from which nothing can be preloaded is refused: status" [ "$status" -ne 0 ]
+    ok "and why" err_has 'nothing can be preloaded from there'
+    ok "and nothing is installed" [ ! -e "$prefix" ]
+done
 finish

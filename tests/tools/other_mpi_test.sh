@@ -31,10 +31,11 @@ if command -v mpicc.mpich >/dev/null && command -v mpiexec.mpich >/dev/null; the
     ok "MPICH, loaded later: the same output" lines_are
     ok "MPICH, loaded later: one line that says why" one_line_says 'neither Open MPI 4.1 nor 5.0'
     if make -s -C "$top" mpich tools >"$work/make" 2>&1; then
-        run mpiexec.mpich -n 2 env CASTOFF_REPORT="$work/report.json" CASTOFF_P2P=yes "$build/castoff" run "$work/mpich"
+        run mpiexec.mpich -n 2 env CASTOFF_REPORT="$work/report.json" CASTOFF_P2P=yes CASTOFF_PROXY=yes "$build/castoff" run "$work/mpich"
         ok "MPICH, its own library: status 0" status_is 0
         ok "MPICH, its own library: the same output" lines_are
         ok "MPICH, its own library: messages are left to it, in one line" err_has 'CASTOFF_P2P: messages are left to MPICH'
+        ok "MPICH, its own library: no proxies, and why" err_has 'there are no proxies: not with MPICH'
         ok "MPICH, its own library: it serves" grep -q '"started": true' "$work/report.json"
         # shellcheck disable=SC2016 # for the shell that each rank is at first
         run mpiexec.mpich -n 2 sh -c 'test "$PMI_RANK" = 1 || export LD_PRELOAD="$0"; exec "$1"' \

@@ -61,6 +61,21 @@ reports_json() { # ranks
         grep -q '"proxy_calls_cached": 6,' "$work/report.json"
 }
 
+finds_none() { # why: MPI_Ialltoall by castoff's preload
+    "$build/castoff" mpirun --oversubscribe -n 2 "$build/bench/traffic" ialltoall 8 3 >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && grep -q '^ *declined 6: no_proxy$' "$work/out" &&
+        [ "$(grep -c "^proxies: none$1" "$work/out")" -eq 1 ]
+}
+
+wants_none() {
+    "$build/castoff" mpirun --oversubscribe -n 2 "$build/bench/traffic" bcast 8 3 >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && grep -q '^castoff report: ' "$work/out" && ! grep -q '^proxies: ' "$work/out"
+}
+
 libc_alone() {
     ldd "$build/libcastoff-offload.so"
     [ "$(ldd "$build/libcastoff-offload.so" | grep -c '=>')" -eq 1 ] && ldd "$build/libcastoff-offload.so" | grep -q 'libc\.so'
@@ -98,13 +113,15 @@ fi
 ok "the library needs the C library alone" libc_alone
 ok "castoff proxy without a job says who starts it" says 2 "ranks start it, people do not" "$build/castoff" proxy --job
 ok "castoff info has tried a proxy" says 0 "proxy  usable:     for programs that use castoff_offload.h" "$build/castoff" info
+ok "castoff info says that MPI calls have none by auto" says 0 "; MPI calls have none by CASTOFF_PROXY=auto" "$build/castoff" info
+ok "castoff info says that MPI calls have them" says 0 "; MPI calls have them, too" env CASTOFF_PROXY=yes "$build/castoff" info
 ok "castoff info says that ranks copy" says 0 "proxy  usable:     for programs that use castoff_offload.h: a proxy was started, and ranks copy" \
     env CASTOFF_PROXY_LEND=copy "$build/castoff" info
 ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: proxies are off: CASTOFF_PROXY=no" \
     env CASTOFF_PROXY=no "$build/castoff" info
 ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
 if [ ! -x "$build/examples/offload_ring" ]; then
-    skipped=$((skipped + 12))
+    skipped=$((skipped + 15))
     echo "make examples has not built build/examples"
 else
     ok "a ring of two ranks" right_bytes 2 mpirun
@@ -129,6 +146,12 @@ else
     ok "a report has proxies" reports 2
     CASTOFF_REPORT=$work/report.json
     ok "so has its JSON" reports_json 2
+    CASTOFF_REPORT=-
+    ok "a report says why calls found none" finds_none " by CASTOFF_PROXY=auto, as each node would need a core for them"
+    CASTOFF_PROXY=no && export CASTOFF_PROXY
+    ok "so it does where they are off" finds_none ": CASTOFF_PROXY=no"
+    unset CASTOFF_PROXY
+    ok "and nothing where no call wants any" wants_none
     unset CASTOFF_REPORT
     CASTOFF_PROXY_CORES=none && export CASTOFF_PROXY_CORES
     ok "cores that are none" says 1 "CASTOFF_PROXY_CORES: none is no list of cores" \

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Preloaded behind castoff: counts the collective calls of the MPI below that castoff makes while a program starts and
-// while it ends, and which of them make a communicator. The first rank says it on standard error when MPI_Finalize
-// returns. The program itself is to call none of them.
+// while it ends, which of them make a communicator, and how many at the start have native look for connections at its
+// leisure alone (Open MPI: every 10 ms, until somebody wants events). The first rank says it on standard error when
+// MPI_Finalize returns. The program itself is to call none of them.
 #define _GNU_SOURCE // RTLD_NEXT
 #include <mpi.h>
 
@@ -13,6 +14,7 @@
 enum { START, END, PHASES };
 
 static int exchanges[PHASES], communicators[PHASES], phase = START;
+static int watchers, unwatched;
 
 static void *next(const char *name)
 {
@@ -24,6 +26,7 @@ static void told_of(MPI_Comm comm, int *counts)
     int size = 0;
     PMPI_Comm_size(comm, &size);
     counts[phase] += size > 1;
+    unwatched += size > 1 && phase == START && watchers == 0;
 }
 
 #define PASS_ON(counts, comm, name, types, arguments)                                                                  \
@@ -58,6 +61,22 @@ PASS_ON(communicators, comm, Comm_split_type, (MPI_Comm comm, int kind, int key,
 PASS_ON(communicators, comm, Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *part),
         (comm, group, tag, part))
 
+void opal_progress_event_users_increment(void)
+{
+    void (*below)(void);
+    *(void **)&below = next("opal_progress_event_users_increment");
+    watchers++;
+    below();
+}
+
+void opal_progress_event_users_decrement(void)
+{
+    void (*below)(void);
+    *(void **)&below = next("opal_progress_event_users_decrement");
+    watchers--;
+    below();
+}
+
 // The end begins in it.
 int PMPI_Finalize(void)
 {
@@ -67,8 +86,8 @@ int PMPI_Finalize(void)
     phase = END;
     int code = below();
     if (rank == 0) {
-        fprintf(stderr, "start: %d exchanges, %d communicators; end: %d exchanges, %d communicators\n",
-                exchanges[START], communicators[START], exchanges[END], communicators[END]);
+        fprintf(stderr, "start: %d exchanges, %d communicators, %d unwatched; end: %d exchanges, %d communicators\n",
+                exchanges[START], communicators[START], unwatched, exchanges[END], communicators[END]);
     }
     return code;
 }

@@ -105,6 +105,13 @@ for tolerates in 1 0; do
     ok "faults that the library tolerates ($tolerates): off" \
         [ "$(grep -c 'castoff is off for this job.*it is to tolerate faults' "$work/err")" -eq $tolerates ]
 done
+# As at the limit of processes: PMIx, which then refuses to begin, ends the process by a signal if it is asked twice.
+echo 'int pthread_create(void) { return 11; }' >"$work/threads.c"
+${CC:-cc} -shared -fPIC -fno-builtin -o "$work/threads.so" "$work/threads.c" || exit 1
+run mpirun -x LD_PRELOAD="$work/threads.so" -n 1 "$build/bench/demo_app" 1 1
+native=$status
+run "$castoff" mpirun -x LD_PRELOAD="$work/threads.so" -n 1 "$build/bench/demo_app" 1 1
+ok "no threads to be had: MPI_Init ends as without castoff, by status $native" status_is "$native"
 # A rank that cannot make the group of its node's ranks must not be waited for by those who can.
 if ${MPICC:-mpicc} -shared -fPIC -o "$work/no_group.so" "$top/tests/tools/no_group.c"; then
     run env CASTOFF_LOG=info CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s NO_GROUP_RANK=1 \

@@ -170,8 +170,8 @@ int co_ab_write_svg(const struct co_ab *ab, const char *path, char *why, size_t 
         }
         fputs("e\n", gnuplot);
     }
-    snprintf(why, why_room, "gnuplot failed");
-    return co_plot_svg_close(gnuplot);
+    snprintf(why, why_room, "gnuplot has not written all of it");
+    return co_plot_close(gnuplot, path);
 }
 
 void co_ab_read_report(const char *path, char *text, size_t room)

@@ -233,6 +233,6 @@ int co_bench_svg_write(const struct co_bench_results *results, const char *path,
         }
     }
     fputs("unset multiplot\n", picture.gnuplot);
-    snprintf(why, why_room, "gnuplot failed");
-    return co_plot_svg_close(picture.gnuplot);
+    snprintf(why, why_room, "gnuplot has not written all of it");
+    return co_plot_close(picture.gnuplot, path);
 }

@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "info_transports.h"
 #include "offload/api/castoff_offload.h"
+#include "offload/proxied/proxied.h"
 #include "tools/launch/places.h"
 
 static int alone_gather(void *arg, const void *mine, void *all, size_t bytes)
@@ -47,6 +48,7 @@ void co_proxy_probe(struct co_transport_state *state)
                           ? "a proxy was started, and ranks copy their messages, for the kernel lets no process look "
                             "into another one (or CASTOFF_PROXY_LEND)"
                           : "a proxy was started and reached this process's memory";
-    snprintf(state->detail, sizeof state->detail,
-             "for programs that use castoff_offload.h: %s; no MPI call goes by proxies", how);
+    const char *why_none = co_proxied_why_none(co_setting_number(CO_SET_PROXY));
+    snprintf(state->detail, sizeof state->detail, "for programs that use castoff_offload.h: %s; MPI calls have %s", how,
+             why_none != NULL ? why_none : "them, too (CASTOFF_PROXY=yes)");
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One child process at a time. A handler passes SIGINT, SIGTERM and SIGHUP on, so that an interrupted measurement
-// leaves no job behind; the caller sees `interrupted` and stops. Single thread. Cold.
+// leaves no job behind; the caller sees `interrupted` and stops. What a key at the terminal sends has come to the
+// child, too: a second one, passed on, would have mpirun end at once and leave what its ranks have in /dev/shm. Single
+// thread. Cold.
 #define _GNU_SOURCE // pipe2
 #include "child.h"
 
@@ -16,15 +18,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "ignored_signal.h"
 
 static volatile sig_atomic_t current_child, caught_signal;
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
-static void pass_on(int signal_number)
+static void pass_on(int signal_number, siginfo_t *from, void *context)
 {
+    (void)context;
     caught_signal = signal_number;
-    if (current_child > 0) {
+    if (current_child > 0 && from->si_code != SI_KERNEL) {
         kill((pid_t)current_child, signal_number);
     }
 }
@@ -33,9 +37,11 @@ static void set_handlers(struct sigaction before[PASSED_ON])
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = pass_on;
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_SIGINFO;
     for (int i = 0; i < PASSED_ON; i++) {
-        sigaction(passed_on[i], &action, &before[i]);
+        bool is_ignored = co_signal_is_ignored(passed_on[i]);
+        sigaction(passed_on[i], is_ignored ? NULL : &action, &before[i]);
     }
 }
 
@@ -128,12 +134,12 @@ int co_child_run(struct co_child_result *result, char *const *argv, co_child_out
         read_all(ends[0], error_ends[0], output, errors, arg);
         result->status = wait_for(pid);
         result->elapsed_ns = co_clock_now_ns() - began;
-        result->interrupted = caught_signal;
         current_child = 0;
     }
     close_pair((int[]){ends[0], error_ends[0]});
     for (int i = 0; i < PASSED_ON; i++) {
         sigaction(passed_on[i], &before[i], NULL);
     }
+    result->interrupted = caught_signal; // the last moment at which one is caught is over
     return failed;
 }

@@ -17,7 +17,8 @@ struct co_child_result {
 };
 
 // Runs argv (found on PATH) with standard input from /dev/null; `output` gets its standard output as it comes, and
-// `errors` its standard error, NULL: that goes where ours goes. 0, or -errno when it could not be started.
+// `errors` its standard error, NULL: that goes where ours goes. 0, or -errno when it could not be started. A signal
+// that is ignored stays so.
 int co_child_run(struct co_child_result *result, char *const *argv, co_child_output_fn output,
                  co_child_output_fn errors, void *arg);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/plain_text.h"
+#include "tools/launch/ignored_signal.h"
 
 _Atomic int co_daemon_stop;
 
@@ -23,7 +24,9 @@ void co_daemon_catch_signals(void)
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = stop}; // without SA_RESTART: a wait ends
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        sigaction(signals[i], &action, NULL);
+        if (!co_signal_is_ignored(signals[i])) {
+            sigaction(signals[i], &action, NULL);
+        }
     }
     signal(SIGPIPE, SIG_IGN);
 }

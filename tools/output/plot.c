@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Plain-character plots, and the pipe to gnuplot for SVG. Cold.
+#define _GNU_SOURCE // memmem
 #include "plot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/plain_text.h"
@@ -128,7 +131,23 @@ FILE *co_plot_png_open(const char *path, const char *title, char *why, size_t wh
     return open_plot(path, title, (struct page){"pngcairo", 900, 520, "set title"}, why, why_room);
 }
 
-int co_plot_svg_close(FILE *gnuplot)
+// gnuplot says nothing of a full disk. What is no file, a pipe say, cannot be looked at.
+static bool has_end(const char *path)
 {
-    return pclose(gnuplot) == 0 ? 0 : -EIO;
+    enum { END_BYTES = 16 };
+    char end[END_BYTES];
+    struct stat state;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_file = file >= 0 && fstat(file, &state) == 0 && S_ISREG(state.st_mode);
+    ssize_t got = is_file && state.st_size >= END_BYTES ? pread(file, end, END_BYTES, state.st_size - END_BYTES) : 0;
+    if (file >= 0) {
+        close(file);
+    }
+    return !is_file || (got == END_BYTES &&
+                        (memmem(end, END_BYTES, "</svg>", 6) != NULL || memmem(end, END_BYTES, "IEND", 4) != NULL));
+}
+
+int co_plot_close(FILE *gnuplot, const char *path)
+{
+    return pclose(gnuplot) == 0 && has_end(path) ? 0 : -EIO;
 }

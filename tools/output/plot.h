@@ -33,6 +33,6 @@ FILE *co_plot_png_open(const char *path, const char *title, char *why, size_t wh
 FILE *co_plot_panels_open(const char *path, const char *title, int columns, int rows, char *why, size_t why_room);
 // Inside gnuplot's single quotes, where two of them are one.
 void co_plot_put_text(FILE *gnuplot, const char *text);
-int co_plot_svg_close(FILE *gnuplot); // 0, or -EIO when gnuplot failed
+int co_plot_close(FILE *gnuplot, const char *path); // 0, or -EIO when gnuplot failed or the picture has no end
 
 #endif

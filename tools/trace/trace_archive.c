@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,12 +121,16 @@ static int refuse(const char *archive, const char *why)
     return -EINVAL;
 }
 
-// A name with a colon is a name and no host; what users or programs of this machine have set for tar does not count.
+// A name with a colon is a name and no host; what users or programs of this machine have set for tar does not count. A
+// signal that tar had to end by ends us, as it does while no tar runs; then the directory is removed (scratch.c).
 static int run_tar(char *const *argv, co_child_output_fn output, void *arg)
 {
     struct co_child_result result = {.status = 0};
     unsetenv("TAR_OPTIONS");
     int error = co_child_run(&result, argv, output, NULL, arg);
+    if (result.interrupted != 0) {
+        raise(result.interrupted);
+    }
     return error != 0 ? error : result.status != 0 ? -EINVAL : 0;
 }
 

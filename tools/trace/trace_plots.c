@@ -119,8 +119,8 @@ static int write_one(const struct co_trace_output *output, size_t i, const char 
         return -ENOENT;
     }
     plots[i].plot(output, gnuplot);
-    if (co_plot_svg_close(gnuplot) != 0) {
-        snprintf(why, room, "gnuplot failed at %s", path);
+    if (co_plot_close(gnuplot, path) != 0) {
+        snprintf(why, room, "gnuplot has not written all of %s", path);
         return -EIO;
     }
     return 0;

@@ -38,6 +38,11 @@ struct sender {
     _Alignas(64) struct keyed_state states[CO_AUTH_DOMAIN_COUNT][TEAMS_KEPT];
 };
 
+// Which states were ever made. Apart from them, so that who wipes them looks at no page that was never written.
+struct sender_marks {
+    bool were_made[CO_AUTH_DOMAIN_COUNT][TEAMS_KEPT];
+};
+
 struct co_auth {
     enum co_auth_form form;
     bool has_aes;
@@ -46,12 +51,18 @@ struct co_auth {
     uint8_t key[CO_AUTH_KEY_BYTES];
     uint64_t check_seed; // not keyed
     uint8_t scratch[SCRATCH_BYTES];
-    struct sender senders[]; // keyed: by rank; one that is not used takes no memory
+    struct sender senders[]; // keyed: by rank, their marks behind them; one that is not used takes no memory
 };
 
 static size_t room_of(int ranks, enum co_auth_form form)
 {
-    return sizeof(struct co_auth) + (form == CO_AUTH_KEYED ? (size_t)ranks * sizeof(struct sender) : 0);
+    size_t room_of_rank = sizeof(struct sender) + sizeof(struct sender_marks);
+    return sizeof(struct co_auth) + (form == CO_AUTH_KEYED ? (size_t)ranks * room_of_rank : 0);
+}
+
+static struct sender_marks *marks_of(struct co_auth *auth, int rank)
+{
+    return (struct sender_marks *)&auth->senders[auth->ranks] + rank;
 }
 
 static void derive_key(const struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
@@ -87,10 +98,12 @@ static void make_state(const struct co_auth *auth, struct keyed_state *state, en
 static const struct keyed_state *find_state(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team)
 {
     // Fibonacci hashing: team numbers of communicators in use at once are often neighbours.
-    struct keyed_state *state = &auth->senders[rank].states[domain][(team * UINT64_C(0x9E3779B97F4A7C15)) >> 62];
+    size_t place = (team * UINT64_C(0x9E3779B97F4A7C15)) >> 62;
+    struct keyed_state *state = &auth->senders[rank].states[domain][place];
     static_assert(TEAMS_KEPT == 4, "the shift above leaves two bits");
     if (!state->made || state->team != team) {
         make_state(auth, state, domain, rank, team);
+        marks_of(auth, rank)->were_made[domain][place] = true;
     }
     return state;
 }
@@ -239,11 +252,11 @@ bool co_auth_is_portable(const struct co_auth *auth)
     return auth->form == CO_AUTH_KEYED && !auth->has_aes;
 }
 
-static void wipe_sender(struct sender *sender)
+static void wipe_sender(struct sender *sender, const struct sender_marks *marks)
 {
     for (int domain = 0; domain < CO_AUTH_DOMAIN_COUNT; domain++) {
         for (int i = 0; i < TEAMS_KEPT; i++) {
-            if (sender->states[domain][i].made) { // pages that were never written stay so
+            if (marks->were_made[domain][i]) {
                 sodium_memzero(&sender->states[domain][i], sizeof sender->states[domain][i]);
             }
         }
@@ -253,7 +266,7 @@ static void wipe_sender(struct sender *sender)
 static void wipe_senders(struct co_auth *auth)
 {
     for (int rank = 0; auth->form == CO_AUTH_KEYED && rank < auth->ranks; rank++) {
-        wipe_sender(&auth->senders[rank]);
+        wipe_sender(&auth->senders[rank], marks_of(auth, rank));
     }
 }
 

@@ -89,6 +89,7 @@ int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t
     case CO_SETTING_TIME:
         result = co_setting_number_parse(row, text, number);
         break;
+    case CO_SETTING_FILE:
     case CO_SETTING_TEXT:
         *number = 0;
         result = 0;

@@ -40,9 +40,13 @@ static void print_choices(char range[128], const char *head, const char *choices
 void co_setting_range_print(char range[128], enum co_setting_id id)
 {
     static const char *const free_range[] = {
-        [CO_SETTING_BOOL] = "yes or no", [CO_SETTING_INT] = "a whole number",
-        [CO_SETTING_SIZE] = "a size",    [CO_SETTING_TIME] = "a time",
-        [CO_SETTING_TEXT] = "text",      [CO_SETTING_GROUPS] = "multicast addresses",
+        [CO_SETTING_BOOL] = "yes or no",
+        [CO_SETTING_INT] = "a whole number",
+        [CO_SETTING_SIZE] = "a size",
+        [CO_SETTING_TIME] = "a time",
+        [CO_SETTING_TEXT] = "text",
+        [CO_SETTING_FILE] = "a path",
+        [CO_SETTING_GROUPS] = "multicast addresses",
         [CO_SETTING_FAULT] = "text",
     };
     const struct co_setting_row *row = co_setting_row(id);

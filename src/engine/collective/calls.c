@@ -155,16 +155,17 @@ static int start_in_background(struct co_task **out, struct co_team *team, const
     return 0;
 }
 
-int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes)
+int co_team_ibcast(struct co_task **out, struct co_team *team, enum co_call call, int root, void *buffer, size_t bytes)
 {
-    struct co_task_request request = request_of(team, CO_CALL_IBCAST, buffer, bytes);
+    struct co_task_request request = request_of(team, call, buffer, bytes);
     request.root = root;
     return start_in_background(out, team, &request, NULL);
 }
 
-int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
+int co_team_iallgather(struct co_task **out, struct co_team *team, enum co_call call, const void *mine, void *all,
+                       size_t block_bytes)
 {
-    struct co_task_request request = request_of(team, CO_CALL_IALLGATHER, all, block_bytes);
+    struct co_task_request request = request_of(team, call, all, block_bytes);
     request.mine = (uintptr_t)mine;
     return start_in_background(out, team, &request, NULL);
 }
@@ -204,9 +205,9 @@ int co_team_run_allgatherv(struct co_team *team, const struct co_block blocks[],
     return shape->senders == 1 ? gather_of_one(team, blocks) : gather_blocks(team, blocks);
 }
 
-int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_block blocks[])
+int co_team_iallgatherv(struct co_task **out, struct co_team *team, enum co_call call, const struct co_block blocks[])
 {
     size_t total = co_unequal_blocks_measure(blocks, team->size).total;
-    struct co_task_request request = request_of(team, CO_CALL_IALLGATHERV, NULL, total);
+    struct co_task_request request = request_of(team, call, NULL, total);
     return start_in_background(out, team, &request, blocks);
 }

@@ -229,7 +229,7 @@ static int carry(struct call *call, int root, void *buffer, int *verdict)
 
 int co_onesided_collective_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
 {
-    struct call *call;
+    struct call *call = NULL;
     int verdict, status = begin(&call, team, "MPI_Bcast", bytes, team->rank == root);
     if (status != CO_ONESIDED_WHOLE) {
         return status;
@@ -243,7 +243,7 @@ int co_onesided_collective_bcast(struct co_team *team, int root, void *buffer, s
 // One sender after the other: a member has one queue pair at a time, whatever the number of ranks.
 int co_onesided_collective_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
 {
-    struct call *call;
+    struct call *call = NULL;
     unsigned char *own = (unsigned char *)all + (size_t)team->rank * block_bytes;
     int error = 0, verdict = 0;
     int status = begin(&call, team, "MPI_Allgather", block_bytes, team->rank == 0);

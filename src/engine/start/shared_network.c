@@ -36,7 +36,8 @@ uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_
         ways[i] = is_offering_host ? CO_UDP_WAY_DIRECT
                                    : (int)co_udp_way_to(co_setting_text(CO_SET_UDP_INTERFACE), offer->addresses[i]);
     }
-    if (bootstrap->minimum(bootstrap->arg, ways, CO_UDP_CANDIDATES_MAX) < 0) {
+    // Of a single one there is nothing to agree on: who has no way there hears no multicast by any other.
+    if (offer->address_count > 1 && bootstrap->minimum(bootstrap->arg, ways, CO_UDP_CANDIDATES_MAX) < 0) {
         return 0;
     }
     int pick = co_shared_network_pick(ways, offer->address_count);

@@ -9,7 +9,7 @@
 struct co_engine;
 struct co_job_offer;
 
-// Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective) find
+// Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective, if it has several) find
 // the first of them to which all other hosts have a way, better without routers: network byte order, 0: none.
 void co_shared_network_offer(struct co_job_offer *offer);
 uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_job_offer *offer);

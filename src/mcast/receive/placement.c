@@ -72,10 +72,11 @@ static void repaired(struct co_mcast *mcast, size_t bytes)
     co_counter_put(CO_COUNT_UNHEARD_BYTES, mcast->unheard_bytes);
 }
 
-static void count_placed(struct co_mcast_op *op, int source, const struct co_receive_block *block, uint32_t chunks)
+static void count_placed(struct co_mcast_op *op, int source, struct co_receive_block *block, uint32_t chunks)
 {
     struct co_mcast_group *group = op->group;
     learn_gap(group, block);
+    co_operation_show(op, block);
     group->received[source] += chunks;
     group->delivered += chunks;
     group->mcast->delivered += chunks;

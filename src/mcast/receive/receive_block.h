@@ -32,6 +32,7 @@ struct co_receive_block {
     // Loss is counted when it is noticed, not when it is asked for, which may be long after.
     uint32_t counted_below; // what is missing below has been counted
     uint32_t noticed_below; // and this much was there, or was not, at noticed_ns
+    uint32_t shown;         // one past the highest PSN, or how many have come: the more, as the turns count them
     uint32_t heard_at;      // chunks that had come, of whatever block, when it was heard last, or began
     uint64_t noticed_ns;
     uint64_t last_ns;      // last first transmission, or start: repairs say nothing about the sender

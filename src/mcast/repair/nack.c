@@ -151,6 +151,7 @@ void co_nack_deferred_receive(struct co_mcast_group *group, const struct co_cont
             co_wire_range_decode(&known, body, 0);
         }
         co_receive_block_told(block, known.count, group->mcast->now_ns);
+        co_operation_show(op, block);
         group->is_quiet = false;
     }
 }
@@ -176,8 +177,7 @@ void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, chunk->source);
         if (co_serial_before(op->number, chunk->operation) && block != NULL) {
-            co_receive_block_all_sent(block, group->mcast->now_ns);
-            group->is_quiet = false;
+            co_operation_all_sent(op, block);
         }
     }
 }
@@ -187,6 +187,13 @@ static uint64_t choked_until(const struct co_mcast_group *group)
 {
     bool is_choked = !left_is_dead(group) && group->requests - group->answered >= REQUESTS_UNANSWERED;
     return is_choked ? group->requested_ns[group->requests % CO_NACKS_TIMED] + CHOKED_NS : 0;
+}
+
+// Chunks of others that may come between two of this block.
+static uint32_t others_turns(const struct co_mcast_op *op, const struct co_receive_block *block)
+{
+    uint32_t unit = op->turns.unit > 0 && block->next_psn % op->turns.unit == 0 ? op->turns.unit : 1;
+    return TURNS * (uint32_t)op->senders * unit;
 }
 
 // What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
@@ -202,7 +209,7 @@ static void look_at_source(const struct co_mcast_op *op, int source, const struc
     timing->answered = group->answered;
     timing->is_choked = group->mcast->now_ns < choked_until(group);
     timing->is_deaf = co_group_is_deaf(group, source) || is_repaired_alone;
-    timing->is_in_turn = many_send(op) && group->mcast->delivered - block->heard_at < TURNS * (uint32_t)op->senders;
+    timing->is_in_turn = many_send(op) && group->mcast->delivered - block->heard_at < others_turns(op, block);
     group->seen_in_turn[source] = group->turn;
 }
 

@@ -27,6 +27,7 @@ struct co_send_window {
     uint32_t judged_at;          // value of `credited` when the loss was last judged
     uint32_t lost;               // since then, by the member that lost most
     uint32_t sending;            // of several senders, those with more to send, as far as is known here
+    uint32_t by_turns;           // chunks that turns let be in flight, whatever the path bears (send_turns.h)
     struct co_send_limit alone;  // of a lone sender
     struct co_send_limit shared; // of several at once
 };
@@ -66,6 +67,16 @@ static inline uint32_t co_send_window_sending(const struct co_send_window *windo
 static inline uint32_t co_send_window_least(uint32_t senders)
 {
     return senders < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST / senders : 1;
+}
+
+// Chunks of one of many `senders` that leave in a turn: a power of two, as members report by those, and so few
+// that another turn finds room beside it.
+static inline uint32_t co_send_window_turn(const struct co_send_window *window, uint32_t senders)
+{
+    uint32_t share = co_send_window_share(window->alone.most, senders);
+    uint32_t half = co_send_rate_first_turns(window->shared.rate.start) / 2;
+    uint32_t most = share < half ? share : half;
+    return UINT32_C(1) << (31 - __builtin_clz(most));
 }
 
 // What one of `senders` may have in flight.
@@ -116,7 +127,8 @@ static inline uint32_t co_send_window_room(struct co_send_window *window, uint32
 // logarithm, plus one. 0: the whole.
 static inline uint8_t co_send_window_credit_shift(struct co_send_window *window, uint32_t senders)
 {
-    uint32_t bound = co_send_window_bound(window, senders), part = bound / co_send_rate_parts(senders);
+    uint32_t bound = co_send_window_bound(window, senders);
+    uint32_t part = (bound > window->by_turns ? bound : window->by_turns) / co_send_rate_parts(senders);
     if (bound >= co_send_window_share(co_send_window_limit(window, senders)->most, senders)) {
         return 0;
     }
@@ -129,8 +141,8 @@ static inline void co_send_window_sent(struct co_send_window *window, uint32_t s
 {
     struct co_send_rate *rate = &co_send_window_limit(window, senders)->rate;
     bool was_heard = co_send_window_in_flight(window) == 0;
-    bool is_overdue = co_send_window_in_flight(window) >= co_send_window_bound(window, senders);
-    if (is_overdue) {
+    uint32_t bound = co_send_window_bound(window, senders);
+    if (co_send_window_in_flight(window) >= (bound > window->by_turns ? bound : window->by_turns)) { // it is overdue
         co_send_rate_give_up(rate);
     }
     window->sent += count;

@@ -115,6 +115,11 @@ static void rate_end_round(struct co_send_rate *rate, uint32_t sent, uint64_t be
     } else {
         rate->flat_rounds += !is_limited && rate->flat_rounds < CO_SEND_RATE_FLAT;
     }
+    uint64_t now = co_send_rate_now(rate);
+    if (now > 0 && now * 8 >= rate->turns_grown * 9 && rate->turns < rate->window) {
+        rate->turns += rate->turns / 2 + 1;
+        rate->turns_grown = now;
+    }
     if (!is_limited && ++rate->rounds % CO_SEND_RATE_ROUNDS == 0) {
         rate->best[1] = rate->best[0];
         rate->best[0] = sample;

@@ -31,7 +31,8 @@
 #define CO_SEND_RATE_GIVEN_UP_UNKNOWN 6                       // before a rate is known
 #define CO_SEND_RATE_GIVEN_UP_BY_TIME 2                       // times, then not as long as those of others come here
 #define CO_SEND_RATE_GIVEN_UP_MOST_NS (8 * CO_SEND_RATE_RTT_MOST_NS)
-#define CO_SEND_RATE_MANY 16 // senders: of more a turn takes longer than loss is noticed in
+#define CO_SEND_RATE_MANY 16  // senders: of more a turn takes longer than loss is noticed in
+#define CO_SEND_RATE_TURNS 65 // hundredths of the start, of all who take turns
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS) // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
@@ -57,6 +58,8 @@ struct co_send_rate {
     bool is_growing;      // the last round was faster by a quarter
     uint64_t grown_to;    // when a round was last faster by a quarter than at this
     unsigned flat_rounds; // since then
+    uint32_t turns;       // of many who take turns: chunks that all may have under way, grows as long as the rate does
+    uint64_t turns_grown; // to this rate, with it
     uint64_t least_rtt_ns;
     uint64_t far_ns;           // the way there and back alone, at the least; 0: not known
     uint64_t flight_ns;        // when the first was sent after all had been heard; 0: it has been timed
@@ -77,6 +80,13 @@ struct co_send_rate {
     int32_t lead;      // chunks that have arrived more than of the others who send, on average
 };
 
+// Of all who take turns, before anything is known: the one whose turn it is, and the next.
+static inline uint32_t co_send_rate_first_turns(uint32_t start)
+{
+    uint32_t turns = start * CO_SEND_RATE_TURNS / 100;
+    return turns > 2 ? turns : 2;
+}
+
 // In chunks. Links that hold_back a sender, and drop nothing for being too much, are fast until something is lost.
 static inline void co_send_rate_open(struct co_send_rate *rate, uint32_t start, uint32_t least, uint32_t window,
                                      bool hold_back)
@@ -84,6 +94,7 @@ static inline void co_send_rate_open(struct co_send_rate *rate, uint32_t start, 
     *rate = (struct co_send_rate){.start = start,
                                   .least = least < start ? least : start,
                                   .window = window,
+                                  .turns = co_send_rate_first_turns(start),
                                   .fast = hold_back ? 0 : window / CO_SEND_RATE_FAST};
     co_send_queue_open(&rate->queue);
 }

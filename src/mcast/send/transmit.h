@@ -34,6 +34,8 @@ struct co_send_part {
     int sent; // datagrams taken, or -errno
 };
 
+// Once, before any of it has come: where many send at once.
+void co_operation_take_turns(struct co_mcast_op *op);
 void co_operation_transmit(struct co_mcast_op *op);        // own block, as far as window and queue allow
 bool co_transmit_account(const struct co_send_part *part); // of what was sent of it. True: all of it has left
 void co_operation_announce_end(struct co_mcast_op *op);

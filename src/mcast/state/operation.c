@@ -59,6 +59,28 @@ int co_operation_senders(const struct co_mcast_op *op)
     return op->senders < chains ? op->senders : chains;
 }
 
+static uint32_t shown_of(const struct co_receive_block *block)
+{
+    bool has_ended = block->next_psn == block->chunks || co_receive_block_is_complete(block);
+    return has_ended ? UINT32_MAX : block->next_psn > block->count ? block->next_psn : block->count;
+}
+
+void co_operation_show(struct co_mcast_op *op, struct co_receive_block *block)
+{
+    uint32_t before = block->shown;
+    if (op->turns.senders > 0) {
+        block->shown = shown_of(block);
+        co_send_turns_show(&op->turns, before, block->shown);
+    }
+}
+
+void co_operation_all_sent(struct co_mcast_op *op, struct co_receive_block *block)
+{
+    co_receive_block_all_sent(block, op->group->mcast->now_ns);
+    co_operation_show(op, block);
+    op->group->is_quiet = false;
+}
+
 int co_operation_predecessor(const struct co_mcast_op *op)
 {
     int member = op->group->self;

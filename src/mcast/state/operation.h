@@ -7,6 +7,7 @@
 
 #include "mcast/mcast.h"
 #include "mcast/receive/receive_block.h"
+#include "mcast/send/send_turns.h"
 
 // One operation of a group. In the group's list from its start until nobody can ask for its bytes.
 struct co_mcast_op {
@@ -28,7 +29,8 @@ struct co_mcast_op {
     // Of an allgather: chunks of the other blocks that are on their way, and how many of these have arrived.
     uint64_t begun_chunks, arrived_chunks;
     uint64_t heard_ns; // the last first transmission of any of them, 0: none
-    bool passes_all;   // the right neighbour is deaf: what it wants is passed on even if it came by multicast
+    struct co_send_turns turns;
+    bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
     bool owes_end;        // all of the own block has left, but the queue had no room for the word that says so
     uint32_t end_at;      // of the chunks that have left in all, then
@@ -68,7 +70,11 @@ int co_operation_source(const struct co_mcast_op *op, int block);
 // An operation that has begun here, and may be over, in which this member sends nothing, by the arguments of our own
 // call. False where that is forgotten.
 bool co_operation_has_nothing_of(struct co_mcast_group *group, uint32_t number, int source);
-int co_operation_senders(const struct co_mcast_op *op);     // at a time
+int co_operation_senders(const struct co_mcast_op *op); // at a time
+// More of another member's block is known to have left: for the turns. All of one that is complete, or has all left,
+// however short: it is in nobody's way.
+void co_operation_show(struct co_mcast_op *op, struct co_receive_block *block);
+void co_operation_all_sent(struct co_mcast_op *op, struct co_receive_block *block); // its source says so
 int co_operation_predecessor(const struct co_mcast_op *op); // in the chain, with bytes to send; -1: none
 int co_operation_successor(const struct co_mcast_op *op);   // in the chain; -1: none
 // A long block is left to the sending thread, where there is one.

@@ -51,6 +51,8 @@ void co_proxied_close(struct co_proxied_world *world);
 // fork needs nothing: a handler of this module's own closes in the child what is the parent's, and the child may call
 // nothing of this, close neither. Calls under way are the parent's.
 
+// Why MPI calls have none by this choice (CASTOFF_PROXY), and the cure; NULL: they are to have some.
+const char *co_proxied_why_none(int64_t choice);
 // For people: "attached; on 1 core that no rank has". Stays where it is until close.
 const char *co_proxied_state(const struct co_proxied_world *world);
 

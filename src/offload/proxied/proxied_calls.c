@@ -17,8 +17,7 @@ static int world_ready(struct co_proxied_world *world)
     if (co_load_relaxed(&world->is_lost) || co_load_relaxed(&world->is_broken)) { // relaxed: under the lock
         return -ECONNRESET;
     }
-    co_proxied_calls_move(world);
-    world->has_changed = true; // what follows may give room
+    co_proxied_calls_look(world);
     if (co_proxied_plans_tidy(world)) {
         (void)co_proxied_teams_tidy(world);
     }
@@ -268,6 +267,6 @@ void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *resu
     co_proxied_plan_return(call->plan);
     free(call);
     world->has_changed = true;
-    co_proxied_calls_move(world);
+    co_proxied_calls_look(world);
     pthread_mutex_unlock(&world->lock);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/atomics.h"
+#include "base/settings.h"
 #include "offload/proxied/proxied_state.h"
 
 static void world_prepare(struct co_proxied_world *world)
@@ -92,6 +93,18 @@ void co_proxied_close(struct co_proxied_world *world)
     castoff_offload_close(world->world);
     pthread_mutex_destroy(&world->lock);
     free(world);
+}
+
+const char *co_proxied_why_none(int64_t choice)
+{
+    switch (choice) {
+    case CO_YES:
+        return NULL;
+    case CO_NO:
+        return "none: CASTOFF_PROXY=no";
+    default:
+        return "none by CASTOFF_PROXY=auto, as each node would need a core for them (yes has them)";
+    }
 }
 
 const char *co_proxied_state(const struct co_proxied_world *world)

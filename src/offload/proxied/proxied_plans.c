@@ -194,6 +194,7 @@ static bool plan_end(struct co_proxied_plan *plan)
     if (co_rank_group_free(plan->group) != 0) {
         return false;
     }
+    plan->team->world->has_changed = true; // there is room
     co_proxied_team_release(plan->team);
     plan_free(plan);
     return true;

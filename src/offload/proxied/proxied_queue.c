@@ -24,6 +24,8 @@ void co_proxied_call_collect(struct co_proxied_call *call)
         call->completion = co_rank_client_collect(call->world->client, ticket);
         co_store_release(&call->is_over, true); // release P1: with that
         co_proxied_link_leave(&call->listed);
+        call->world->collected++;
+        call->world->has_changed = true;
     }
 }
 
@@ -34,10 +36,18 @@ static void refused_end(struct co_proxied_call *call)
     free(call);
 }
 
-// Calls that are over give their tickets back, though nobody has asked for them yet.
+// Calls that are over give their tickets back, though nobody has asked for them yet. None is asked where nothing more
+// has ended, nor behind the last that has: mostly the oldest ones are over first.
 static void calls_collect(struct co_proxied_world *world)
 {
-    for (struct co_proxied_link *link = world->calls.after, *next; link != &world->calls; link = next) {
+    uint64_t ended = co_segment_ended(co_rank_client_segment(world->client)); // before they are looked at
+
+    if (ended == world->ended) {
+        return;
+    }
+    world->ended = ended;
+    for (struct co_proxied_link *link = world->calls.after, *next; link != &world->calls && world->collected < ended;
+         link = next) {
         struct co_proxied_call *call = (struct co_proxied_call *)link;
         next = link->after;
         if (co_proxied_call_has_ended(call)) {
@@ -126,13 +136,10 @@ static struct co_proxied_call *call_unqueue(struct co_proxied_team *team)
     return call;
 }
 
-void co_proxied_calls_move(struct co_proxied_world *world)
+// What waits, to the proxy, as far as there is room.
+static void waiting_give(struct co_proxied_world *world)
 {
-    refused_collect(world);
-    if (world->waiting.after == &world->waiting || co_load_relaxed(&world->is_broken)) { // relaxed: under the lock
-        return;
-    }
-    calls_collect(world);
+    world->has_changed = false;
     for (struct co_proxied_link *link = world->waiting.after, *next; link != &world->waiting; link = next) {
         struct co_proxied_team *team = co_proxied_team_waiting(link);
         next = link->after;
@@ -140,6 +147,16 @@ void co_proxied_calls_move(struct co_proxied_world *world)
             (void)call_unqueue(team);
         }
     }
+}
+
+void co_proxied_calls_move(struct co_proxied_world *world)
+{
+    refused_collect(world);
+    if (world->waiting.after == &world->waiting || co_load_relaxed(&world->is_broken)) { // relaxed: under the lock
+        return;
+    }
+    calls_collect(world);
+    waiting_give(world);
 }
 
 void co_proxied_calls_look(struct co_proxied_world *world)

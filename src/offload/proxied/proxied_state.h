@@ -88,6 +88,8 @@ struct co_proxied_world {
     bool is_leaving;                             // the proxy is told of no end of teams any more
     bool has_changed;                            // something here since the last look at calls that wait
     uint64_t news;                               // of the proxy at that look
+    uint64_t ended;                              // commands, when calls were last asked whether they are over
+    uint64_t collected;                          // of them, whose result is here
     int descriptor;
     unsigned sleepers;
     struct co_proxied_link teams, calls, refused, kept; // open ones; begun and not over; refused, likewise; plans

@@ -43,6 +43,7 @@ static bool team_hide(struct co_proxied_team *team)
         error = co_rank_client_close_team(client, team->id, team->count);
     }
     team->is_told = error != 0;
+    team->world->has_changed |= error == 0; // there is room
     return !team->is_told;
 }
 
@@ -74,6 +75,7 @@ static bool team_end(struct co_proxied_team *team)
     bool is_over = !team->is_told || world->is_leaving || co_load_relaxed(&world->is_lost) || // relaxed: under the lock
                    co_rank_client_close_team(world->client, team->id, team->count) == 0;
     if (is_over) {
+        world->has_changed = true; // there is room
         free(team);
     }
     return is_over;

@@ -47,8 +47,6 @@ int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, voi
     return code;
 }
 
-CO_EXPORT(Allgather);
-
 #ifdef CO_HAS_LARGE_COUNTS
 
 int PMPI_Allgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
@@ -72,7 +70,5 @@ int PMPI_Allgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_t
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
     return code;
 }
-
-CO_EXPORT(Allgather_c);
 
 #endif

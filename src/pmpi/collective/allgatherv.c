@@ -77,8 +77,6 @@ int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, vo
     return code;
 }
 
-CO_EXPORT(Allgatherv);
-
 #ifdef CO_HAS_LARGE_COUNTS
 
 int PMPI_Allgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send_type, void *receive,
@@ -104,7 +102,5 @@ int PMPI_Allgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send_
     }
     return code;
 }
-
-CO_EXPORT(Allgatherv_c);
 
 #endif

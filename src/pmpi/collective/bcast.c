@@ -40,8 +40,6 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     return code;
 }
 
-CO_EXPORT(Bcast);
-
 #ifdef CO_HAS_LARGE_COUNTS
 
 int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
@@ -57,7 +55,5 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
     return code;
 }
-
-CO_EXPORT(Bcast_c);
 
 #endif

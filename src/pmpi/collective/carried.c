@@ -145,7 +145,7 @@ int co_carried_settle(void *operation)
     co_proxied_end(nonblocking->proxied, &result);
     nonblocking->proxied = NULL;
     co_sub_relaxed(&co_proxies.under_way, 1); // relaxed: likewise
-    tell(&result, nonblocking->kind->once[0].call);
+    tell(&result, co_call_text(nonblocking->ticket.call));
     return co_nonblocking_end(nonblocking, result.error, result.bytes);
 }
 
@@ -162,6 +162,7 @@ int co_carried_settle_start(void *operation)
 
 void co_carried_describe(const void *operation, char *text, size_t room)
 {
-    (void)operation;
-    snprintf(text, room, "a collective that proxies carry: some member has not called it yet, or is not reached");
+    const struct co_nonblocking *nonblocking = operation;
+    snprintf(text, room, "%s of %zu bytes by proxies: some member has not called it yet, or is not reached",
+             co_call_text(nonblocking->ticket.call), nonblocking->bytes);
 }

@@ -42,8 +42,8 @@ static int keep(void *operation)
 static int begin(void *operation)
 {
     struct gather *gather = operation;
-    return co_team_iallgather(&gather->common.task, gather->common.team, gather->buffers.mine, gather->buffers.all,
-                              gather->call.block_bytes);
+    return co_team_iallgather(&gather->common.task, gather->common.team, gather->common.ticket.call,
+                              gather->buffers.mine, gather->buffers.all, gather->call.block_bytes);
 }
 
 static int submit(struct co_proxied_call **out, const void *operation)
@@ -144,8 +144,7 @@ int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type
     return code;
 }
 
-CO_EXPORT(Iallgather);
-CO_EXPORT_MPI_4(Allgather_init);
+CO_EXPORT_EARLIER(Allgather_init);
 
 #ifdef CO_HAS_LARGE_COUNTS
 
@@ -186,8 +185,5 @@ int PMPI_Allgather_init_c(const void *send, MPI_Count send_count, MPI_Datatype s
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
     return code;
 }
-
-CO_EXPORT(Iallgather_c);
-CO_EXPORT(Allgather_init_c);
 
 #endif

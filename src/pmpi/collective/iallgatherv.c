@@ -71,13 +71,15 @@ static int begin(void *operation)
 {
     struct gather *gather = operation;
     struct co_team *team = gather->common.team;
+    enum co_call call = gather->common.ticket.call;
     const struct co_gather_buffers *row = &gather->row_buffers;
     if (gather->is_row) {
-        return co_team_iallgather(&gather->common.task, team, row->mine, row->all, gather->row.block_bytes);
+        return co_team_iallgather(&gather->common.task, team, call, row->mine, row->all, gather->row.block_bytes);
     }
     return gather->call.is_equal && gather->buffers.packed != NULL
-               ? co_team_iallgather(&gather->common.task, team, NULL, gather->buffers.packed, gather->call.block_bytes)
-               : co_team_iallgatherv(&gather->common.task, team, gather->buffers.blocks);
+               ? co_team_iallgather(&gather->common.task, team, call, NULL, gather->buffers.packed,
+                                    gather->call.block_bytes)
+               : co_team_iallgatherv(&gather->common.task, team, call, gather->buffers.blocks);
 }
 
 // The type that is needed at the end, if any.
@@ -221,8 +223,7 @@ int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_typ
     return code;
 }
 
-CO_EXPORT(Iallgatherv);
-CO_EXPORT_MPI_4(Allgatherv_init);
+CO_EXPORT_EARLIER(Allgatherv_init);
 
 #ifdef CO_HAS_LARGE_COUNTS
 
@@ -272,8 +273,5 @@ int PMPI_Allgatherv_init_c(const void *send, MPI_Count send_count, MPI_Datatype 
     }
     return code;
 }
-
-CO_EXPORT(Iallgatherv_c);
-CO_EXPORT(Allgatherv_init_c);
 
 #endif

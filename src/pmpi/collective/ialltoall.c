@@ -249,5 +249,4 @@ int PMPI_Alltoall_init(const void *send, int send_count, MPI_Datatype send_type,
     return code;
 }
 
-CO_EXPORT(Ialltoall);
-CO_EXPORT_MPI_4(Alltoall_init);
+CO_EXPORT_EARLIER(Alltoall_init);

@@ -175,5 +175,4 @@ int PMPI_Alltoallv_init(const void *send, const int send_counts[], const int sen
     return code;
 }
 
-CO_EXPORT(Ialltoallv);
-CO_EXPORT_MPI_4(Alltoallv_init);
+CO_EXPORT_EARLIER(Alltoallv_init);

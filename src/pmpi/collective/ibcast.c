@@ -35,8 +35,8 @@ static int keep(void *operation)
 static int begin(void *operation)
 {
     struct broadcast *broadcast = operation;
-    return co_team_ibcast(&broadcast->common.task, broadcast->common.team, broadcast->call.root,
-                          broadcast->buffers.data, broadcast->call.bytes);
+    return co_team_ibcast(&broadcast->common.task, broadcast->common.team, broadcast->common.ticket.call,
+                          broadcast->call.root, broadcast->buffers.data, broadcast->call.bytes);
 }
 
 static int submit(struct co_proxied_call **out, const void *operation)
@@ -135,8 +135,7 @@ int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Co
     return code;
 }
 
-CO_EXPORT(Ibcast);
-CO_EXPORT_MPI_4(Bcast_init);
+CO_EXPORT_EARLIER(Bcast_init);
 
 #ifdef CO_HAS_LARGE_COUNTS
 
@@ -174,8 +173,5 @@ int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype type, int root
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
     return code;
 }
-
-CO_EXPORT(Ibcast_c);
-CO_EXPORT(Bcast_init_c);
 
 #endif

@@ -127,18 +127,3 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
                                                                    comm_dist_graph),
                      comm_dist_graph, says_off(info));
 }
-
-CO_EXPORT(Comm_dup);
-CO_EXPORT(Comm_dup_with_info);
-CO_EXPORT(Comm_idup);
-CO_EXPORT(Comm_create);
-CO_EXPORT(Comm_create_group);
-CO_EXPORT(Comm_split);
-CO_EXPORT(Comm_split_type);
-CO_EXPORT(Intercomm_create);
-CO_EXPORT(Intercomm_merge);
-CO_EXPORT(Cart_create);
-CO_EXPORT(Cart_sub);
-CO_EXPORT(Graph_create);
-CO_EXPORT(Dist_graph_create);
-CO_EXPORT(Dist_graph_create_adjacent);

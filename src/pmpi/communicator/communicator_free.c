@@ -45,6 +45,3 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
     }
     return co_next_mpi_get()->Comm_disconnect(comm);
 }
-
-CO_EXPORT(Comm_free);
-CO_EXPORT(Comm_disconnect);

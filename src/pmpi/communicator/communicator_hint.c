@@ -53,5 +53,3 @@ int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
     }
     return code;
 }
-
-CO_EXPORT(Comm_set_info);

@@ -96,7 +96,7 @@ static struct co_known_type_cell *take_cell(MPI_Datatype type)
     }
     found = is_there ? NULL : found;
     if (found != NULL) {
-        co_store_relaxed(&found->type, type); // relaxed: its known type is still NULL
+        co_store_release(&found->type, type); // release C: its known type is still NULL
     }
     pthread_mutex_unlock(&lock);
     return found;

@@ -42,8 +42,9 @@ static inline struct co_known_type *co_known_type_find(MPI_Datatype type)
 {
     for (unsigned probe = 0; probe < CO_KNOWN_TYPE_PROBES; probe++) {
         struct co_known_type_cell *cell = co_known_type_cell(type, probe);
-        if (co_load_relaxed(&cell->type) == type) { // relaxed: while this type lives its cell stays
-            return co_load_acquire(&cell->known);   // acquire T: all of it
+        // acquire C: while this type lives its cell stays, and what its last owner knew is gone from it.
+        if (co_load_acquire(&cell->type) == type) {
+            return co_load_acquire(&cell->known); // acquire T: all of it
         }
     }
     return NULL;

@@ -17,14 +17,9 @@ void co_process_wake(void)
                                             memory_order_acquire);
 }
 
-void co_process_turn_on(void)
+void co_process_turn(bool on)
 {
-    co_store_release(&co_process.state, CO_PROCESS_ON); // release O1
-}
-
-void co_process_turn_off(void)
-{
-    co_store_release(&co_process.state, CO_PROCESS_OFF); // release O1
+    co_store_release(&co_process.state, on ? CO_PROCESS_ON : CO_PROCESS_OFF); // release O1
 }
 
 void co_process_abandon(void)
@@ -32,7 +27,7 @@ void co_process_abandon(void)
     if (co_load_acquire(&co_process.state) == CO_PROCESS_ON) { // acquire O1
         struct co_engine *engine = co_process.engine;
         co_process.engine = NULL;
-        co_process_turn_off();
+        co_process_turn(false);
         if (engine != NULL) {
             co_engine_abandon(engine);
             co_live_counters_leave();

@@ -54,8 +54,7 @@ static inline bool co_process_is_serving(void)
     return !co_process_is_off() && co_process.engine != NULL;
 }
 
-void co_process_turn_on(void);
-void co_process_turn_off(void);
+void co_process_turn(bool on);
 
 // Forked children never touch the engine; called by pthread_atfork.
 void co_process_abandon(void);

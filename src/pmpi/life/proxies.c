@@ -67,15 +67,28 @@ static bool is_open_everywhere(const struct co_bootstrap *bootstrap, int error)
     return false;
 }
 
+static void say_there_are_none(void)
+{
+    if (co_process.rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "MPI_Ialltoall and its like stay native, for there are no proxies: %s",
+               state);
+    }
+}
+
 // `auto` has no figures yet that would say where they are faster than stock. With MPICH some members of a call may use
 // MPI_Ialltoall_c, which nobody takes.
+#ifdef CO_HAS_LARGE_COUNTS
+#define NOT_HERE "not with MPICH (CASTOFF_PROXY=no)"
+#endif
+
 static bool are_wanted(void)
 {
-    if (co_setting_number(CO_SET_PROXY) != CO_YES) {
+    if (co_proxied_why_none(co_setting_number(CO_SET_PROXY)) != NULL) {
         return false;
     }
 #ifdef CO_HAS_LARGE_COUNTS
-    snprintf(state, sizeof state, "not with MPICH");
+    snprintf(state, sizeof state, NOT_HERE);
+    say_there_are_none();
     return false;
 #else
     return true;
@@ -90,10 +103,7 @@ void co_proxies_open(const struct co_bootstrap *bootstrap)
         return;
     }
     if (!is_open_everywhere(bootstrap, co_proxied_open(&world, &config, state))) {
-        if (co_process.rank == 0) {
-            co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "MPI_Ialltoall and its like stay native, for there are no proxies: %s",
-                   state);
-        }
+        say_there_are_none();
         return;
     }
     snprintf(state, sizeof state, "%s", co_proxied_state(world));
@@ -127,4 +137,14 @@ const char *co_proxies_state(struct co_proxied_counts *counts)
         co_proxied_count(world, counts);
     }
     return state;
+}
+
+const char *co_proxies_why_none(void)
+{
+#ifdef CO_HAS_LARGE_COUNTS
+    return NOT_HERE;
+#else
+    const char *why = co_proxied_why_none(co_setting_number(CO_SET_PROXY));
+    return why != NULL ? why : "";
+#endif
 }

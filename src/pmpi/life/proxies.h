@@ -19,5 +19,6 @@ extern struct co_proxies co_proxies; // who begins a call counts it in under_way
 
 // For the report, also once they are closed.
 const char *co_proxies_state(struct co_proxied_counts *counts); // "": no proxies were wanted
+const char *co_proxies_why_none(void);                          // of MPI calls that found none, where none were wanted
 
 #endif

@@ -67,11 +67,6 @@ static bool tolerates_faults(void)
     return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
-static bool is_left_to_native(void)
-{
-    return count_programs() > 1 || tolerates_faults();
-}
-
 // Messages that the family keeps.
 static void leave_messages(void)
 {
@@ -86,7 +81,8 @@ void co_start_prepare(void)
     co_settings_load();
     leave_messages();
     // A rank that will not take part must not be counted on by the others, whose settings may differ.
-    if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
+    if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && count_programs() <= 1 &&
+        !tolerates_faults()) {
         CO_MARKS.announce();
     }
 }
@@ -133,9 +129,7 @@ static void tell_served(void)
 }
 
 // One line for the job, by the lowest rank that runs castoff.
-static void tell_native(bool speaks, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void tell_native(bool speaks, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) tell_native(bool speaks, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -292,10 +286,20 @@ static int settle(char *why)
     return error;
 }
 
+// While ranks meet for the first time native is to look for connections in each turn: a rank that has yet to send
+// anything itself does so every 10 ms alone, and the first exchange would take that.
+static void watch_connections(bool watches)
+{
+    if (co_next.progress_watch_events != NULL && co_next.progress_unwatch_events != NULL) {
+        (watches ? co_next.progress_watch_events : co_next.progress_unwatch_events)();
+    }
+}
+
 static void start_serving(void)
 {
     char why[WHY_MAX] = "unknown";
     int error = -EIO;
+    watch_connections(true);
     if (co_bootstrap_open() == 0) {
         error = open_all(why);
     }
@@ -304,6 +308,7 @@ static void start_serving(void)
         co_known_types_open();
         error = settle(why);
     }
+    watch_connections(false);
     if (error != 0) {
         tell_native(co_process.rank == 0, "%s", why);
         if (!co_process.counts) {
@@ -331,7 +336,7 @@ static void turn_on(void)
 {
     int keyval;
     co_report_open(names_sites);
-    co_process_turn_on();
+    co_process_turn(true);
     // A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
     if (co_next.Comm_create_keyval(co_communicator_copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
         co_next.Comm_set_attr(co_next.comm_self, keyval, NULL);

@@ -39,7 +39,7 @@ void co_stop(const char *why_native)
         snprintf(transports, sizeof transports, "off: %s\n", why_native);
     }
     co_process.engine = NULL;
-    co_process_turn_off();
+    co_process_turn(false);
     co_progress_hook_remove();
     co_report_trials_learn();
     co_report_write(engine != NULL, transports);

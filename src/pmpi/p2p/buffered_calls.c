@@ -10,8 +10,8 @@
 
 int PMPI_Bsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
 {
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
+    struct co_message_buffer buffer;
+    struct co_communicator *communicator = co_message_route_send(&buffer, address, count, type, destination, tag, comm);
     if (communicator == NULL) {
         return co_message_declined(CO_MESSAGE_Bsend, comm, destination,
                                    co_next_mpi_get()->Bsend(address, count, type, destination, tag, comm));
@@ -39,9 +39,9 @@ static int start(const struct co_message_buffer *buffer, int destination, int ta
 int PMPI_Ibsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
                 MPI_Request *handle)
 {
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_message_buffer buffer;
     struct co_communicator *communicator =
-        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
+        handle == NULL ? NULL : co_message_route_send(&buffer, address, count, type, destination, tag, comm);
     if (communicator == NULL) {
         return co_message_declined(CO_MESSAGE_Ibsend, comm, destination,
                                    co_next_mpi_get()->Ibsend(address, count, type, destination, tag, comm, handle));
@@ -70,8 +70,3 @@ int PMPI_Buffer_detach(void *address, int *size)
     }
     return code;
 }
-
-CO_EXPORT(Bsend);
-CO_EXPORT(Ibsend);
-CO_EXPORT(Buffer_attach);
-CO_EXPORT(Buffer_detach);

@@ -227,6 +227,3 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
     co_message_taken(CO_MESSAGE_Isendrecv_replace, call.out.bytes);
     return run(&call, true, handle);
 }
-
-CO_EXPORT(Isendrecv);
-CO_EXPORT(Isendrecv_replace);

@@ -99,27 +99,30 @@ static inline void co_message_fill_receive(struct co_p2p_receive *receive, struc
     receive->on_bytes_arg = buffer;
 }
 
-// The communicator, where it and all arguments are such that castoff sends, or receives; NULL: the call is native's.
-static inline struct co_communicator *co_message_route_send(struct co_message_buffer *buffer, int destination, int tag,
+// The communicator, where it and all arguments are such that castoff sends, or receives: then the buffer is filled in.
+// NULL: the call is native's.
+static inline struct co_communicator *co_message_route_send(struct co_message_buffer *buffer, const void *address,
+                                                            int count, MPI_Datatype type, int destination, int tag,
                                                             MPI_Comm comm)
 {
     struct co_communicator *communicator = co_message_communicator(comm);
-    if (communicator == NULL || !co_message_is_for(communicator, destination, tag) ||
-        !co_message_read_buffer(buffer, true)) {
+    if (communicator == NULL || !co_message_is_for(communicator, destination, tag)) {
         return NULL;
     }
-    return communicator;
+    *buffer = (struct co_message_buffer){.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    return co_message_read_buffer(buffer, true) ? communicator : NULL;
 }
 
-static inline struct co_communicator *co_message_route_receive(struct co_message_buffer *buffer, int source, int tag,
+static inline struct co_communicator *co_message_route_receive(struct co_message_buffer *buffer, void *address,
+                                                               int count, MPI_Datatype type, int source, int tag,
                                                                MPI_Comm comm)
 {
     struct co_communicator *communicator = co_message_communicator(comm);
-    if (communicator == NULL || !co_message_is_from(communicator, source, tag) ||
-        !co_message_read_buffer(buffer, false)) {
+    if (communicator == NULL || !co_message_is_from(communicator, source, tag)) {
         return NULL;
     }
-    return communicator;
+    *buffer = (struct co_message_buffer){.address = address, .count = count, .type = type};
+    return co_message_read_buffer(buffer, false) ? communicator : NULL;
 }
 
 // A message there and one back, by one call.

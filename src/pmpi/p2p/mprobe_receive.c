@@ -118,6 +118,3 @@ int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle
     }
     return code;
 }
-
-CO_EXPORT(Mrecv);
-CO_EXPORT(Imrecv);

@@ -99,10 +99,9 @@ static int make(const struct persistent_message *template, const char *call, MPI
 
 int PMPI_Recv_init(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *handle)
 {
-    struct persistent_message receive = {
-        .operation = RECEIVE, .buffer = {.address = address, .count = count, .type = type}, .peer = source, .tag = tag};
+    struct persistent_message receive = {.operation = RECEIVE, .peer = source, .tag = tag};
     receive.persistent.communicator =
-        handle == NULL ? NULL : co_message_route_receive(&receive.buffer, source, tag, comm);
+        handle == NULL ? NULL : co_message_route_receive(&receive.buffer, address, count, type, source, tag, comm);
     if (receive.persistent.communicator == NULL) {
         return co_message_declined(CO_MESSAGE_Recv_init, comm, source,
                                    co_next_mpi_get()->Recv_init(address, count, type, source, tag, comm, handle));
@@ -114,11 +113,8 @@ int PMPI_Recv_init(void *address, int count, MPI_Datatype type, int source, int 
 static bool route(struct persistent_message *send, enum operation operation, const void *address, int count,
                   MPI_Datatype type, int destination, int tag, MPI_Comm comm)
 {
-    *send = (struct persistent_message){.operation = operation,
-                                        .buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type},
-                                        .peer = destination,
-                                        .tag = tag};
-    send->persistent.communicator = co_message_route_send(&send->buffer, destination, tag, comm);
+    *send = (struct persistent_message){.operation = operation, .peer = destination, .tag = tag};
+    send->persistent.communicator = co_message_route_send(&send->buffer, address, count, type, destination, tag, comm);
     return send->persistent.communicator != NULL;
 }
 
@@ -133,12 +129,9 @@ static bool route(struct persistent_message *send, enum operation operation, con
         }                                                                                                              \
         co_message_taken(CO_MESSAGE_##name, 0);                                                                        \
         return make(&send, "MPI_" #name, handle);                                                                      \
-    }                                                                                                                  \
-    CO_EXPORT(name)
+    }
 
-SEND_INIT(Send_init, SEND);
-SEND_INIT(Rsend_init, SEND);
-SEND_INIT(Ssend_init, SYNCHRONOUS_SEND);
-SEND_INIT(Bsend_init, BUFFERED_SEND);
-
-CO_EXPORT(Recv_init);
+SEND_INIT(Send_init, SEND)
+SEND_INIT(Rsend_init, SEND)
+SEND_INIT(Ssend_init, SYNCHRONOUS_SEND)
+SEND_INIT(Bsend_init, BUFFERED_SEND)

@@ -173,8 +173,3 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
     hand_out(&look, message, status);
     return MPI_SUCCESS;
 }
-
-CO_EXPORT(Probe);
-CO_EXPORT(Iprobe);
-CO_EXPORT(Mprobe);
-CO_EXPORT(Improbe);

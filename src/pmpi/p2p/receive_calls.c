@@ -28,8 +28,8 @@ static int receive(struct co_message_buffer *buffer, int source, int tag, struct
 
 int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
-    struct co_communicator *communicator = co_message_route_receive(&buffer, source, tag, comm);
+    struct co_message_buffer buffer;
+    struct co_communicator *communicator = co_message_route_receive(&buffer, address, count, type, source, tag, comm);
     if (communicator == NULL) {
         return co_message_declined(CO_MESSAGE_Recv, comm, source,
                                    co_next_mpi_get()->Recv(address, count, type, source, tag, comm, status));
@@ -40,8 +40,9 @@ int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, 
 
 int PMPI_Irecv(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *handle)
 {
-    struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
-    struct co_communicator *communicator = handle == NULL ? NULL : co_message_route_receive(&buffer, source, tag, comm);
+    struct co_message_buffer buffer;
+    struct co_communicator *communicator =
+        handle == NULL ? NULL : co_message_route_receive(&buffer, address, count, type, source, tag, comm);
     if (communicator == NULL) {
         return co_message_declined(CO_MESSAGE_Irecv, comm, source,
                                    co_next_mpi_get()->Irecv(address, count, type, source, tag, comm, handle));
@@ -49,6 +50,3 @@ int PMPI_Irecv(void *address, int count, MPI_Datatype type, int source, int tag,
     co_message_taken(CO_MESSAGE_Irecv, buffer.bytes);
     return co_message_irecv(&buffer, source, tag, communicator, handle);
 }
-
-CO_EXPORT(Recv);
-CO_EXPORT(Irecv);

@@ -34,37 +34,36 @@ static int send(struct co_message_buffer *buffer, int destination, int tag, stru
 #define SEND(name, is_synchronous)                                                                                     \
     int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)        \
     {                                                                                                                  \
-        struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};       \
-        struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);                 \
+        struct co_message_buffer buffer;                                                                               \
+        struct co_communicator *communicator =                                                                         \
+            co_message_route_send(&buffer, address, count, type, destination, tag, comm);                              \
         if (communicator == NULL) {                                                                                    \
             return co_message_declined(CO_MESSAGE_##name, comm, destination,                                           \
                                        co_next_mpi_get()->name(address, count, type, destination, tag, comm));         \
         }                                                                                                              \
         co_message_taken(CO_MESSAGE_##name, buffer.bytes);                                                             \
         return send(&buffer, destination, tag, communicator, is_synchronous, "MPI_" #name);                            \
-    }                                                                                                                  \
-    CO_EXPORT(name)
+    }
 
-SEND(Send, false);
-SEND(Rsend, false);
-SEND(Ssend, true);
+SEND(Send, false)
+SEND(Rsend, false)
+SEND(Ssend, true)
 
 #define ISEND(name, is_synchronous)                                                                                    \
     int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,        \
                     MPI_Request *handle)                                                                               \
     {                                                                                                                  \
-        struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};       \
+        struct co_message_buffer buffer;                                                                               \
         struct co_communicator *communicator =                                                                         \
-            handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);                            \
+            handle == NULL ? NULL : co_message_route_send(&buffer, address, count, type, destination, tag, comm);      \
         if (communicator == NULL) {                                                                                    \
             return co_message_declined(CO_MESSAGE_##name, comm, destination,                                           \
                                        co_next_mpi_get()->name(address, count, type, destination, tag, comm, handle)); \
         }                                                                                                              \
         co_message_taken(CO_MESSAGE_##name, buffer.bytes);                                                             \
         return co_message_isend(&buffer, destination, tag, communicator, is_synchronous, "MPI_" #name, handle);        \
-    }                                                                                                                  \
-    CO_EXPORT(name)
+    }
 
-ISEND(Isend, false);
-ISEND(Irsend, false);
-ISEND(Issend, true);
+ISEND(Isend, false)
+ISEND(Irsend, false)
+ISEND(Issend, true)

@@ -138,6 +138,3 @@ int PMPI_Sendrecv_replace(void *address, int count, MPI_Datatype type, int desti
     }
     return finish(&exchange, error == 0 ? run(&exchange, status) : error);
 }
-
-CO_EXPORT(Sendrecv);
-CO_EXPORT(Sendrecv_replace);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "pmpi/life/process.h"
+#include "pmpi/life/proxies.h"
 #include "pmpi/report/report_proxies.h"
 
 #include <errno.h>
@@ -67,6 +68,17 @@ static void gather(struct co_report *report)
     report->trial_count = co_report_trials_gather(&report->trials);
 }
 
+// Rank 0's: which calls there were is known of all ranks only now.
+static void explain_no_proxies(struct co_report *report)
+{
+    for (int call = 0; call < CO_CALL_COUNT && report->proxies[0] == '\0'; call++) {
+        if (report->calls[call].by_reason[CO_NO_PROXY] > 0) {
+            report->proxies = co_proxies_why_none();
+            return;
+        }
+    }
+}
+
 static bool is_json(const char *path)
 {
     size_t length = strlen(path);
@@ -112,6 +124,7 @@ void co_report_write(bool has_started, const char *transports)
     report.transports = transports;
     gather(&report);
     if (co_process.rank == 0) {
+        explain_no_proxies(&report);
         const char *path = co_setting_text(CO_SET_REPORT);
         char *text = is_json(path) ? co_report_json(&report) : co_report_text(&report);
         if (text != NULL && path[0] != '\0') {

@@ -17,7 +17,7 @@ struct co_report {
     int ranks_counted, ranks, nodes;
     bool has_started;
     const char *transports; // lines
-    const char *proxies;    // how it went with them at rank 0; "": the program asked for none
+    const char *proxies;    // how it went with them at rank 0, or why calls found none; "": nothing wanted any
     struct co_call_counts calls[CO_CALL_COUNT];
     struct co_message_counts messages[CO_MESSAGE_CALL_COUNT];
     uint64_t counters[CO_COUNTER_COUNT];

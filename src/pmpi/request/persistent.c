@@ -145,6 +145,3 @@ int PMPI_Startall(int count, MPI_Request handles[])
     }
     return code;
 }
-
-CO_EXPORT(Start);
-CO_EXPORT(Startall);

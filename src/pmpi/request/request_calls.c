@@ -62,9 +62,3 @@ int PMPI_Grequest_complete(MPI_Request handle)
 {
     return co_next_mpi_get()->Grequest_complete(handle);
 }
-
-CO_EXPORT(Request_get_status);
-CO_EXPORT(Request_free);
-CO_EXPORT(Cancel);
-CO_EXPORT(Grequest_start);
-CO_EXPORT(Grequest_complete);

@@ -85,7 +85,23 @@ static inline struct co_mpi_request *co_request_of(MPI_Request handle)
 
 // Whether an array call may be looked at: native looks at all arguments before it completes anything, and a wrong one
 // is its to report. No handle is a null pointer.
-bool co_requests_are_given(int count, const MPI_Request handles[]);
+static inline bool co_requests_are_given(int count, const MPI_Request handles[])
+{
+    bool are_given = count > 0 && handles != NULL;
+    for (int i = 0; are_given && i < count; i++) {
+        are_given = handles[i] != CO_NO_HANDLE;
+    }
+    return are_given;
+}
+
+// The first of ours in an array that is done, and what stands before it.
+struct co_request_look {
+    int done; // -1: none of ours
+    bool has_ours, has_natives;
+};
+
+// Of no array and of one with a wrong argument nothing is seen.
+struct co_request_look co_requests_look(int count, const MPI_Request handles[]);
 
 // The request behind a handle that is ours, in use or a persistent one that is not, or NULL.
 static inline struct co_mpi_request *co_request_behind(MPI_Request handle)

@@ -271,6 +271,3 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
     }
     return code;
 }
-
-CO_EXPORT(Waitall);
-CO_EXPORT(Testall);

@@ -7,28 +7,6 @@
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/request/requests.h"
 
-// The first of ours that is done, and what stands before it.
-struct look {
-    int done; // -1: none of ours
-    bool has_ours, has_natives;
-};
-
-static struct look look_at(int count, const MPI_Request handles[])
-{
-    struct look look = {.done = -1};
-    for (int i = 0; i < count && look.done < 0; i++) {
-        struct co_mpi_request *request =
-            handles[i] == co_next.request_null ? NULL : co_request_handles_find(handles[i]);
-        if (request == NULL) {
-            look.has_natives = look.has_natives || handles[i] != co_next.request_null;
-        } else if (co_load_acquire(&request->kind) != NULL) { // acquire E1
-            look.has_ours = true;
-            look.done = co_request_is_done(request) ? i : -1;
-        }
-    }
-    return look;
-}
-
 struct any {
     const char *call;
     int count;
@@ -70,24 +48,21 @@ static bool try_native(struct any *any, int count)
 }
 
 // One round over both sides: native is asked for what of its own stands before the first of ours that is done.
-static bool try_both(struct any *any, const struct look *look)
+static bool try_both(struct any *any, const struct co_request_look *look)
 {
     int before = look->done < 0 ? any->count : look->done;
     return (look->has_natives && try_native(any, before)) || try_ours(any, look->done);
 }
 
-static bool has_ours(int count, const MPI_Request handles[], struct look *look)
+static bool has_ours(int count, const MPI_Request handles[], struct co_request_look *look)
 {
-    if (!co_requests_are_given(count, handles)) {
-        return false;
-    }
-    *look = look_at(count, handles);
+    *look = co_requests_look(count, handles);
     return look->has_ours;
 }
 
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
-    struct look look;
+    struct co_request_look look;
     if (!co_requests_exist() || index == NULL || !has_ours(count, handles, &look)) {
         return co_next_mpi_get()->Waitany(count, handles, index, status);
     }
@@ -98,21 +73,21 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
     struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
     do {
         co_engine_wait_turn(co_process.engine, &wait);
-        look = look_at(count, handles);
+        look = co_requests_look(count, handles);
     } while (!try_both(&any, &look));
     return any.code;
 }
 
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
-    struct look look;
+    struct co_request_look look;
     if (!co_requests_exist() || index == NULL || flag == NULL || !has_ours(count, handles, &look)) {
         return co_next_mpi_get()->Testany(count, handles, index, flag, status);
     }
     struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};
     *flag = try_both(&any, &look);
     if (!*flag && co_engine_poll(co_process.engine) > 0) { // what others have moved is seen by the next call
-        *flag = try_ours(&any, look_at(count, handles).done);
+        *flag = try_ours(&any, co_requests_look(count, handles).done);
     }
     if (!*flag) {
         co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
@@ -120,6 +95,3 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     }
     return any.code;
 }
-
-CO_EXPORT(Waitany);
-CO_EXPORT(Testany);

@@ -27,6 +27,3 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     }
     return co_next_mpi_get()->Test(handle, flag, status);
 }
-
-CO_EXPORT(Wait);
-CO_EXPORT(Test);

@@ -16,28 +16,25 @@ struct some {
     int *outcount;
     int *indices;
     MPI_Status *statuses;
+    struct co_request_look look;
     int code;
 };
 
-static bool has_ours(const struct some *some)
+static bool look_at(struct some *some)
 {
-    int count = some->outcount != NULL && some->indices != NULL ? some->count : 0;
-    const MPI_Request *handles = some->handles;
-    if (!co_requests_are_given(count, handles)) {
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        if (co_request_of(handles[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    some->look = co_requests_look(some->count, some->handles);
+    return some->look.has_ours;
+}
+
+static bool has_ours(struct some *some)
+{
+    return some->outcount != NULL && some->indices != NULL && look_at(some);
 }
 
 static void append_ours(struct some *some)
 {
     struct co_request_failure failure = {.error = 0};
-    for (int i = 0; i < some->count; i++) {
+    for (int i = some->look.done; i < some->count; i++) {
         struct co_mpi_request *request = co_request_of(some->handles[i]);
         if (request != NULL && co_request_is_done(request)) {
             int at = (*some->outcount)++;
@@ -79,47 +76,73 @@ static void merge(const struct some *some, int first)
     free(statuses);
 }
 
-// Completes what is done on both sides; true: at least one, or an error of native.
-static bool collect(struct some *some)
+// Behind one of ours that is done may be any.
+static void collect_natives(struct some *some)
 {
-    some->code = co_next.Testsome(some->count, some->handles, some->outcount, some->indices, some->statuses);
+    *some->outcount = 0;
+    some->code = MPI_SUCCESS;
+    if (some->look.has_natives || some->look.done >= 0) {
+        some->code = co_next.Testsome(some->count, some->handles, some->outcount, some->indices, some->statuses);
+    }
     if (*some->outcount == MPI_UNDEFINED) {
         *some->outcount = 0;
     }
-    if (some->code != MPI_SUCCESS && some->code != MPI_ERR_IN_STATUS && *some->outcount == 0) {
+}
+
+// Completes what is done on both sides; true: at least one, or an error of native.
+static bool collect(struct some *some)
+{
+    collect_natives(some);
+    int native = *some->outcount;
+    if (some->code != MPI_SUCCESS && some->code != MPI_ERR_IN_STATUS && native == 0) {
         return true;
     }
-    int native = *some->outcount;
-    append_ours(some);
-    merge(some, native);
+    if (some->look.done >= 0) {
+        append_ours(some);
+        merge(some, native);
+    }
     return *some->outcount > 0;
 }
 
 int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
 {
-    struct some some = {"MPI_Waitsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    struct some some = {.call = "MPI_Waitsome",
+                        .count = count,
+                        .handles = handles,
+                        .outcount = outcount,
+                        .indices = indices,
+                        .statuses = statuses};
     if (!co_requests_exist() || !has_ours(&some)) {
         return co_next_mpi_get()->Waitsome(count, handles, outcount, indices, statuses);
     }
-    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitsome");
-    while (!collect(&some)) {
-        co_engine_wait_turn(co_process.engine, &wait);
+    if (collect(&some)) {
+        return some.code;
     }
+    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitsome");
+    do {
+        co_engine_wait_turn(co_process.engine, &wait);
+        look_at(&some);
+    } while (!collect(&some));
     return some.code;
 }
 
 int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
 {
-    struct some some = {"MPI_Testsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    struct some some = {.call = "MPI_Testsome",
+                        .count = count,
+                        .handles = handles,
+                        .outcount = outcount,
+                        .indices = indices,
+                        .statuses = statuses};
     if (!co_requests_exist() || !has_ours(&some)) {
         return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
     }
-    co_engine_poll(co_process.engine);
+    // Also where native's are done, again and again: ours are to move.
+    if (some.look.done < 0 && co_engine_poll(co_process.engine) > 0) {
+        look_at(&some);
+    }
     if (!collect(&some)) {
         co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
     }
     return some.code;
 }
-
-CO_EXPORT(Waitsome);
-CO_EXPORT(Testsome);

@@ -161,6 +161,16 @@ static int try_group(const struct co_udp *udp, char *why, size_t why_room)
     return error;
 }
 
+// A sandbox may forbid the call that receives, which would look as if nobody had sent anything. Takes nothing.
+static int try_receiving(struct co_udp *udp, char *why, size_t why_room)
+{
+    int error = recvmmsg(udp->unicast_fd, udp->receiver.messages, 0, MSG_DONTWAIT, NULL) < 0 ? -errno : 0;
+    if (error) {
+        snprintf(why, why_room, "recvmmsg cannot be called here: %s", strerror(-error));
+    }
+    return error;
+}
+
 static int open_sockets(struct co_udp *udp, const struct co_udp_config *config, struct co_udp_address *mine, char *why,
                         size_t why_room)
 {
@@ -184,7 +194,8 @@ static int open_sockets(struct co_udp *udp, const struct co_udp_config *config, 
     set_limits(udp, config);
     size_t mtu = udp->interface.mtu_bytes < UINT16_MAX ? udp->interface.mtu_bytes : UINT16_MAX;
     *mine = (struct co_udp_address){.ip = bound.sin_addr.s_addr, .port = bound.sin_port, .mtu = (uint16_t)mtu};
-    return try_group(udp, why, why_room);
+    int error = try_receiving(udp, why, why_room);
+    return error ? error : try_group(udp, why, why_room);
 }
 
 int co_udp_open(struct co_transport **out, const struct co_udp_config *config, struct co_udp_address *mine, char *why,

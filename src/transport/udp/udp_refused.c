@@ -18,6 +18,9 @@
 #define TELL_NS CO_NS_PER_S        // a row as long is worth a line
 #define QUEUE_NS CO_NS_PER_MS      // a moment for the interface's queue
 #define PAUSE_NS (2 * CO_NS_PER_S) // without a try ends a row: who waits tries far more often
+// No more of the time between two tries counts against the socket's queue: a host that stands still (a guest whose
+// processor is taken away) drains none.
+#define STALL_NS (CO_NS_PER_S / 4)
 
 static void describe(struct co_destination to, const struct sockaddr_in *address, char *text, size_t room)
 {
@@ -58,6 +61,9 @@ bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct s
     uint64_t last_ns = co_load_relaxed(&row->last_ns), since_ns = co_load_relaxed(&row->since_ns);
     if (since_ns == 0 || now_ns - last_ns > PAUSE_NS) {
         since_ns = now_ns;
+        co_store_relaxed(&row->since_ns, since_ns);
+    } else if (error == EAGAIN && now_ns - last_ns > STALL_NS) {
+        since_ns += now_ns - last_ns - STALL_NS;
         co_store_relaxed(&row->since_ns, since_ns);
     }
     co_store_relaxed(&row->last_ns, now_ns);

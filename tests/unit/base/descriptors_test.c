@@ -47,6 +47,25 @@ static void what_is_left_can_be_opened(void **state)
     }
 }
 
+// As many files as are asked about in more than one way: beyond the first, and beyond the first block of those.
+static void holes_are_found_among_many_files(void **state)
+{
+    (void)state;
+    enum { LIMIT = 300 };
+    int opened[LIMIT], count = 0;
+    set_limit(LIMIT);
+    assert_int_equal(co_descriptors_left(2 * LIMIT), co_descriptors_left(LIMIT));
+    while (count < LIMIT && (opened[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+        count++;
+    }
+    assert_int_equal(co_descriptors_left(LIMIT), 0);
+    for (int i = 0, closed = 0; i < count; i++) {
+        close(opened[i]);
+        closed++;
+        assert_int_equal(co_descriptors_left(LIMIT), closed);
+    }
+}
+
 static void no_more_are_counted_than_wanted(void **state)
 {
     (void)state;
@@ -137,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_can_be_opened),
+        cmocka_unit_test(holes_are_found_among_many_files),
         cmocka_unit_test(no_more_are_counted_than_wanted),
         cmocka_unit_test(a_number_of_another_file_is_not_taken_for_the_first),
         cmocka_unit_test(a_pipe_without_reader_is_an_error),

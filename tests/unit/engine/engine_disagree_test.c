@@ -146,8 +146,8 @@ static int gather(struct job_rank *rank, struct co_team *team, const struct view
         return is_equal(view) ? co_team_allgather(team, NULL, buffer, view->lengths[0])
                               : co_team_allgatherv(team, blocks);
     }
-    int error = is_equal(view) ? co_team_iallgather(&task, team, NULL, buffer, view->lengths[0])
-                               : co_team_iallgatherv(&task, team, blocks);
+    int error = is_equal(view) ? co_team_iallgather(&task, team, CO_CALL_IALLGATHER, NULL, buffer, view->lengths[0])
+                               : co_team_iallgatherv(&task, team, CO_CALL_IALLGATHERV, blocks);
     job_require(error == 0, "a start failed");
     return wait_for(rank, task);
 }

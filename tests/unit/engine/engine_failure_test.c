@@ -30,8 +30,8 @@ static int take_part(struct job_rank *rank, struct co_team *team, size_t bytes)
         result = co_team_allgather(team, NULL, all, bytes);
     } else {
         struct co_wait wait = {.call = "test"};
-        int started = call == CO_CALL_IBCAST ? co_team_ibcast(&task, team, traitor, all, bytes)
-                                             : co_team_iallgather(&task, team, NULL, all, bytes);
+        int started = call == CO_CALL_IBCAST ? co_team_ibcast(&task, team, CO_CALL_IBCAST, traitor, all, bytes)
+                                             : co_team_iallgather(&task, team, CO_CALL_IALLGATHER, NULL, all, bytes);
         job_require(started == 0, "started");
         while (!co_task_is_done(task)) {
             co_engine_wait_turn(rank->engine, &wait);

@@ -42,7 +42,7 @@ static void nobody_calls(struct job_rank *rank)
     unsigned char *all[PIECES];
     for (int i = 0; i < PIECES; i++) {
         all[i] = gather_buffer(rank);
-        job_require(co_team_iallgather(&tasks[i], team, NULL, all[i], BLOCK) == 0, "iallgather");
+        job_require(co_team_iallgather(&tasks[i], team, CO_CALL_IALLGATHER, NULL, all[i], BLOCK) == 0, "iallgather");
     }
     for (int i = 0; i < PIECES; i++) {
         while (!co_task_is_done(tasks[i])) {
@@ -77,7 +77,7 @@ static void brief_one_start(struct job_rank *rank, struct co_team *team, struct 
 {
     memset(all + (size_t)rank->rank * BRIEF_BLOCK, rank->rank + 1, BRIEF_BLOCK);
     *task = NULL;
-    job_require(co_team_iallgather(task, team, NULL, all, BRIEF_BLOCK) == 0, "iallgather");
+    job_require(co_team_iallgather(task, team, CO_CALL_IALLGATHER, NULL, all, BRIEF_BLOCK) == 0, "iallgather");
 }
 
 static void brief_one_end(const struct job_rank *rank, struct co_task *task, const unsigned char *all)
@@ -132,7 +132,7 @@ static void brief_ones_end_at_their_start(struct job_rank *rank)
         if (rank->rank != root) {
             pthread_barrier_wait(&rank->job->all);
         }
-        job_require(co_team_ibcast(&task, team, root, &value, sizeof value) == 0, "ibcast");
+        job_require(co_team_ibcast(&task, team, CO_CALL_IBCAST, root, &value, sizeof value) == 0, "ibcast");
         job_require(co_task_is_done(task) && co_task_result(task) == 0, "its start has not ended it");
         if (rank->rank == root) {
             pthread_barrier_wait(&rank->job->all);
@@ -183,7 +183,7 @@ static void callers_only(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 3);
     unsigned char *all = gather_buffer(rank);
     struct co_task *task = NULL;
-    job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
+    job_require(co_team_iallgather(&task, team, CO_CALL_IALLGATHER, NULL, all, BLOCK) == 0, "iallgather");
     pthread_barrier_wait(&rank->job->all);
     job_require(!co_task_is_done(task), "the start has moved it although nobody else may");
     pthread_barrier_wait(&rank->job->all);
@@ -224,7 +224,7 @@ static void one_starts_first(struct job_rank *rank)
     if (rank->rank != 0) {
         pthread_barrier_wait(&rank->job->all);
     }
-    job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
+    job_require(co_team_iallgather(&task, team, CO_CALL_IALLGATHER, NULL, all, BLOCK) == 0, "iallgather");
     if (rank->rank == 0) {
         pthread_barrier_wait(&rank->job->all);
     }
@@ -250,7 +250,7 @@ static void closed_while_under_way(struct job_rank *rank)
         struct co_team *team = engine_job_world(rank, 100 + turn);
         unsigned char *all = gather_buffer(rank);
         struct co_task *task = NULL;
-        job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
+        job_require(co_team_iallgather(&task, team, CO_CALL_IALLGATHER, NULL, all, BLOCK) == 0, "iallgather");
         co_team_close(team);
         finish_gathering(rank, task, all);
     }

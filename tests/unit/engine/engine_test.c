@@ -80,7 +80,7 @@ static void iallgathers(struct co_team *team, struct co_engine *engine, int rank
         all[i] = calloc((size_t)size, bytes);
         mine[i] = calloc(1, bytes);
         fill(mine[i], bytes, (unsigned)(rank + i));
-        job_require(co_team_iallgather(&tasks[i], team, mine[i], all[i], bytes) == 0, "iallgather");
+        job_require(co_team_iallgather(&tasks[i], team, CO_CALL_IALLGATHER, mine[i], all[i], bytes) == 0, "iallgather");
     }
     struct co_wait wait = {.call = "test"};
     for (int i = OUTSTANDING - 1; i >= 0; i--) {
@@ -111,7 +111,7 @@ static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, in
         if (rank == i % size) {
             fill(buffers[i], given, (unsigned)i);
         }
-        job_require(co_team_ibcast(&tasks[i], team, i % size, buffers[i], room) == 0, "ibcast");
+        job_require(co_team_ibcast(&tasks[i], team, CO_CALL_IBCAST, i % size, buffers[i], room) == 0, "ibcast");
     }
     for (int i = OUTSTANDING - 1; i >= 0; i--) {
         size_t given = (size_t)(i % 5) * 700 + 3;
@@ -181,8 +181,8 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
         if (rank == round % size) {
             fill(word, sizeof word, (unsigned)round);
         }
-        job_require(co_team_iallgatherv(&tasks[0], team, blocks[0]) == 0, "iallgatherv");
-        job_require(co_team_ibcast(&tasks[1], team, round % size, word, sizeof word) == 0, "ibcast");
+        job_require(co_team_iallgatherv(&tasks[0], team, CO_CALL_IALLGATHERV, blocks[0]) == 0, "iallgatherv");
+        job_require(co_team_ibcast(&tasks[1], team, CO_CALL_IBCAST, round % size, word, sizeof word) == 0, "ibcast");
         job_require(co_team_allgatherv(team, blocks[1]) == 0, "allgatherv");
         for (int i = 1; i >= 0; i--) {
             while (!co_task_is_done(tasks[i])) {

@@ -44,9 +44,9 @@ static void take_part(struct job_rank *rank, struct co_team *team)
 {
     unsigned char *all = calloc((size_t)rank->job->size, 5000);
     struct co_task *task = NULL;
-    if (call == CO_CALL_IALLGATHER) {
+    if (call != CO_CALL_ALLGATHER) {
         struct co_wait wait = {.call = "MPI_Wait"};
-        job_require(co_team_iallgather(&task, team, NULL, all, 5000) == 0, "iallgather");
+        job_require(co_team_iallgather(&task, team, call, NULL, all, 5000) == 0, "iallgather");
         while (!co_task_is_done(task)) {
             co_engine_wait_turn(rank->engine, &wait);
         }
@@ -126,6 +126,8 @@ static void a_stall_is_told_once(void **state)
     call = CO_CALL_IALLGATHER;
     run_with_log(2, (const int[]){0, 0}, "no progress in MPI_Wait for ", " s: MPI_Iallgather of 5000 bytes");
     run_with_log(3, (const int[]){0, 0, 1}, "no progress in MPI_Wait for ", " s: MPI_Iallgather of 5000 bytes");
+    call = CO_CALL_ALLGATHER_INIT;
+    run_with_log(2, (const int[]){0, 1}, "no progress in MPI_Wait for ", " s: MPIX_Allgather_init of 5000 bytes");
 }
 
 static _Atomic int native_calls;

@@ -111,7 +111,8 @@ static void begin_gather(struct job_rank *rank, struct co_team *team, struct gat
     gather->mine = calloc(1, bytes);
     gather->all = calloc((size_t)rank->job->size, bytes);
     fill(gather->mine, bytes, seed + (unsigned)rank->rank);
-    job_require(co_team_iallgather(&gather->task, team, gather->mine, gather->all, bytes) == 0, "iallgather");
+    job_require(co_team_iallgather(&gather->task, team, CO_CALL_IALLGATHER, gather->mine, gather->all, bytes) == 0,
+                "iallgather");
 }
 
 static void end_gather(struct job_rank *rank, struct gather *gather)

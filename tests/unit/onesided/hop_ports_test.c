@@ -26,7 +26,8 @@
 #include "roce_frames.h"
 #include "udp_namespace.h"
 
-enum { HOSTS = 3, GROUP = 0xefc10001, QPN = 0x777, KEY = 5 };
+enum { HOSTS = 3, QPN = 0x777, KEY = 5 };
+enum { GROUP = 0xefc10001 }; // more than an int
 
 // Until the kernel has seen the carrier it drops what is sent, without a word. Ten seconds at most.
 #define ALL_UP                                                                                                         \
@@ -129,14 +130,14 @@ static size_t receive_at(int host, uint8_t frame[ROCE_FRAME_ROOM], int *tag, int
 static void expect_nothing(int host)
 {
     uint8_t frame[ROCE_FRAME_ROOM];
-    int tag;
+    int tag = -1;
     namespace_require(receive_at(host, frame, &tag, NONE_MS) == 0, "nothing comes where nothing should");
 }
 
 static void expect_frame(int host, const uint8_t *wanted, size_t bytes)
 {
     uint8_t frame[ROCE_FRAME_ROOM];
-    int tag;
+    int tag = -1;
     namespace_require(receive_at(host, frame, &tag, COMES_MS) == bytes, "a frame comes, of this length");
     namespace_require(tag == -1 && memcmp(frame, wanted, bytes) == 0, "it is the one that was wanted");
 }

@@ -149,6 +149,30 @@ static void answers_of_others(void **state)
     close_streams(false);
 }
 
+// It asks for nothing: said twice, it would have the send wait for room behind itself.
+static void a_cts_of_no_receive(void **state)
+{
+    (void)state;
+    open_streams(2, CREDIT);
+    for (int is_large = 0; is_large < 2; is_large++) {
+        struct co_p2p_send send = send_of(0, 1, TAG, is_large ? LARGE : 100000);
+        struct co_p2p_receive receive = receive_at(1, LARGE);
+        memset(received, 0xee, LARGE);
+        co_p2p_send(&send);
+        struct co_packet_cts cts = {.operation = send.handle, .bytes = send.bytes};
+        for (int i = 0; i < 2; i++) {
+            say(1, 0, CO_PACKET_CTS, 0, &cts, sizeof cts);
+            assert_int_equal(send.wanted, 0);
+            assert_false(co_p2p_send_is_done(&send));
+        }
+        co_p2p_receive(&receive, 0, TAG);
+        p2p_world_settle(&world);
+        check_received(&receive, 0, TAG, send.bytes);
+        assert_true(co_p2p_send_is_done(&send));
+    }
+    close_streams(false);
+}
+
 static const int others_names[] = {2, 3, 1, -1, INT32_MIN, INT32_MAX}; // rank 0 is none of them, and 3 is nobody
 
 // An eager message, and an offer of a first fragment.
@@ -240,6 +264,7 @@ int main(void)
                                        cmocka_unit_test(fragments_that_were_not_announced),
                                        cmocka_unit_test(pieces_that_were_not_asked_for),
                                        cmocka_unit_test(answers_of_others),
+                                       cmocka_unit_test(a_cts_of_no_receive),
                                        cmocka_unit_test(messages_under_others_names),
                                        cmocka_unit_test(names_of_a_communicator_that_is_not_known_yet)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void ranges_are_in_words(void **state)
     co_setting_range_print(range, CO_SET_ENABLE);
     assert_string_equal(range, "yes or no");
     co_setting_range_print(range, CO_SET_REPORT);
-    assert_string_equal(range, "text");
+    assert_string_equal(range, "a path");
 }
 
 static void env_example_is_up_to_date(void **state)

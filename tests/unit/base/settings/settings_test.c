@@ -62,6 +62,22 @@ static void unset_and_empty_mean_the_default(void **state)
     assert_null(co_settings_complaint(0));
 }
 
+static void no_and_0_are_no_path(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"0", "no"};
+    for (size_t i = 0; i < 2; i++) {
+        load("CASTOFF_REPORT", words[i]);
+        assert_string_equal(co_setting_text(CO_SET_REPORT), "");
+        assert_true(co_setting_is_default(CO_SET_REPORT));
+        load("CASTOFF_PROXY_CORES", "0"); // a core
+        assert_string_equal(co_setting_text(CO_SET_PROXY_CORES), "0");
+        assert_null(co_settings_complaint(0));
+    }
+    load("CASTOFF_REPORT", "no.json");
+    assert_string_equal(co_setting_text(CO_SET_REPORT), "no.json");
+}
+
 static void values_are_taken_once(void **state)
 {
     (void)state;
@@ -359,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(defaults_parse_and_rows_are_sound, clean),
         cmocka_unit_test_setup(unset_and_empty_mean_the_default, clean),
+        cmocka_unit_test_setup(no_and_0_are_no_path, clean),
         cmocka_unit_test_setup(values_are_taken_once, clean),
         cmocka_unit_test_setup(the_default_in_other_words_is_the_default, clean),
         cmocka_unit_test_setup(the_grammar_holds, clean),

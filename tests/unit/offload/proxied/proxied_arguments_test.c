@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls by proxies: arguments that come again or differ in one thing, several threads, blocks beyond 2 GiB.
+// Calls by proxies: arguments that come again or differ in one thing, several threads, blocks beyond 2 GiB; why there
+// are none.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // memfd_create
 #endif
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/settings.h"
 #include "proxied_ranks.h"
 
 static const char *const one_node[] = {NULL}, *const each_a_node[] = {"CASTOFF_NODE_RANKS=1", NULL};
@@ -150,9 +152,19 @@ static void huge_test(void **state)
     ranks_run(2, huge);
 }
 
+// Each choice but yes has its reason.
+static void reasons_test(void **state)
+{
+    (void)state;
+    assert_null(co_proxied_why_none(CO_YES));
+    assert_non_null(strstr(co_proxied_why_none(CO_AUTO), "CASTOFF_PROXY=auto"));
+    assert_non_null(strstr(co_proxied_why_none(CO_NO), "CASTOFF_PROXY=no"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reasons_test),
         cmocka_unit_test(arguments_test),
         cmocka_unit_test(threads_test),
         cmocka_unit_test(huge_test),

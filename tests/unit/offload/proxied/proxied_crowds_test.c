@@ -39,7 +39,9 @@ static void all_end(struct co_proxied_world *world)
 }
 
 struct co_rank_client;
+struct co_rank_group;
 static uint64_t asked; // whether a call is over
+static uint64_t tried; // to give one to the proxy
 
 bool __real_co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket);
 bool __wrap_co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket);
@@ -50,16 +52,33 @@ bool __wrap_co_rank_client_is_done(const struct co_rank_client *client, uint32_t
     return __real_co_rank_client_is_done(client, ticket);
 }
 
+int __real_co_rank_group_call(struct co_rank_group *group, uint32_t *ticket);
+int __wrap_co_rank_group_call(struct co_rank_group *group, uint32_t *ticket);
+
+int __wrap_co_rank_group_call(struct co_rank_group *group, uint32_t *ticket)
+{
+    tried++;
+    return __real_co_rank_group_call(group, ticket);
+}
+
 // Nothing is over, so there is something to look at again only where the proxy has taken one more command.
 static void looks_at_what_waits_are_cheap(struct co_proxied_world *world)
 {
     enum { LOOKS = 100000, COMMANDS = 1024 }; // that the proxy has at most not taken yet
-    asked = 0;
+    asked = tried = 0;
     for (int i = 0; i < LOOKS; i++) {
         co_proxied_move(world);
     }
     MUST(co_proxied_is_crowded(world));
-    MUST(asked <= (uint64_t)(COMMANDS + 1) * CALLS);
+    MUST(asked == 0 && tried <= COMMANDS + 1);
+}
+
+// Nothing ends, so those under way are not asked by each call that finds no room.
+static void begins_behind_what_waits_are_cheap(struct co_proxied_team *team)
+{
+    asked = 0;
+    all_begin(team);
+    MUST(asked <= CALLS);
 }
 
 // Rank 1 begins the many calls of one team only when that of the other one, which rank 0 has begun behind them, is
@@ -70,7 +89,7 @@ static void others_come_later(void)
     struct co_proxied_team *many = proxied_team(world, 8), *one = proxied_team(world, 9);
 
     if (ranks_own == 0) {
-        all_begin(many);
+        begins_behind_what_waits_are_cheap(many);
         looks_at_what_waits_are_cheap(world);
         proxied_exchange(world, one, 100, 7);
     } else {
@@ -91,6 +110,44 @@ static void others_come_later_test(void **state)
     ranks_run(2, others_come_later);
     settings = copied;
     ranks_run(2, others_come_later);
+}
+
+// One ends at a time, the oldest: those behind it are not asked for its sake.
+static void ends_are_found_cheaply(void)
+{
+    enum { ENDS = 300 };
+    struct co_proxied_world *world = proxied_open(settings);
+    struct co_proxied_team *team = proxied_team(world, 8);
+    uint64_t asked_in_looks = 0;
+
+    if (ranks_own == 0) {
+        all_begin(team);
+        for (int i = 0; i < ENDS; i++) {
+            ranks_shared->words[0] = i + 1; // rank 1 may begin so many
+            RANKS_UNTIL(co_proxied_is_done(calls[i]));
+            asked = 0;
+            co_proxied_move(world);
+            asked_in_looks += asked;
+        }
+        MUST(asked_in_looks <= 3 * ENDS);
+        ranks_shared->words[0] = CALLS;
+    } else {
+        for (int i = 0; i < CALLS; i++) {
+            RANKS_UNTIL(ranks_shared->words[0] > i);
+            proxied_fill(send[i], 2, 1, ranks_own, (unsigned)i);
+            MUST(co_proxied_alltoall(&calls[i], team, send[i], receive[i], 1) == 0);
+        }
+    }
+    all_end(world);
+    co_proxied_team_close(team);
+    co_proxied_close(world);
+}
+
+static void ends_are_found_cheaply_test(void **state)
+{
+    (void)state;
+    settings = each_a_node;
+    ranks_run(2, ends_are_found_cheaply);
 }
 
 // A call that cannot be made keeps its place behind those that wait for room.
@@ -197,9 +254,8 @@ static void more_teams_than_room_test(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(others_come_later_test),
-        cmocka_unit_test(a_refused_one_waits_in_line_test),
-        cmocka_unit_test(a_break_ends_what_waits_test),
+        cmocka_unit_test(others_come_later_test),           cmocka_unit_test(ends_are_found_cheaply_test),
+        cmocka_unit_test(a_refused_one_waits_in_line_test), cmocka_unit_test(a_break_ends_what_waits_test),
         cmocka_unit_test(more_teams_than_room_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Terminal plots: where marks stand, and that nothing leaves the frame.
+// Terminal plots: where marks stand, and that nothing leaves the frame; pictures that gnuplot could not write whole.
 #define _GNU_SOURCE
 #include "tools/output/plot.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -67,9 +70,41 @@ static void uncertain_bars_are_marked(void **state)
     free(text);
 }
 
+// By a gnuplot that ends well whatever becomes of its output, as gnuplot does.
+static void a_picture_without_end_is_none(void **state)
+{
+    static const struct {
+        const char *written;
+        int result;
+    } pictures[] = {{"", -EIO},
+                    {"<svg>cut off here</svg", -EIO},
+                    {"<svg>and so on and on</svg>", 0},
+                    {"a PNG, and its last part IEND.", 0}};
+    char folder[] = "/tmp/castoff-plot.XXXXXX", program[64], path[64], why[128];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(program, sizeof program, "%s/gnuplot", folder);
+    snprintf(path, sizeof path, "%s/picture", folder);
+    setenv("PATH", folder, 1);
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        FILE *script = fopen(program, "w");
+        assert_non_null(script);
+        fprintf(script, "#!/bin/sh\nwhile read -r line; do :; done\nprintf %%s '%s' >%s\n", pictures[i].written, path);
+        assert_int_equal(fclose(script), 0);
+        assert_int_equal(chmod(program, 0700), 0);
+        FILE *gnuplot = co_plot_svg_open(path, "title", why, sizeof why);
+        assert_non_null(gnuplot);
+        assert_int_equal(co_plot_close(gnuplot, path), pictures[i].result);
+    }
+    unlink(program);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(strips), cmocka_unit_test(bars),
-                                       cmocka_unit_test(uncertain_bars_are_marked)};
+                                       cmocka_unit_test(uncertain_bars_are_marked),
+                                       cmocka_unit_test(a_picture_without_end_is_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,37 @@
 //
 // Opening the UDP transport: groups and ports from a job's tag, choice of the interface, limits, description, and the
 // reasons of refusal.
+#define _GNU_SOURCE // recvmmsg
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "udp_on_loopback.h"
+
+static bool is_forbidden;
+
+// Instead of the C library's: as a sandbox that has it not on its list.
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
+{
+    if (is_forbidden) {
+        errno = EPERM;
+        return -1;
+    }
+    return (int)syscall(SYS_recvmmsg, fd, messages, count, flags, timeout);
+}
 
 static int refusal(const struct co_udp_config *config, char *why, size_t room)
 {
@@ -226,6 +241,19 @@ static void an_interface_is_found(void **state)
     udp->ops->close(udp);
 }
 
+static void forbidden_receiving_is_explained(void **state)
+{
+    (void)state;
+    struct co_udp_config config = udp_on_loopback(udp_fresh_tag());
+    char why[256] = "";
+
+    is_forbidden = true;
+    int result = refusal(&config, why, sizeof why);
+    is_forbidden = false;
+    assert_int_equal(result, -EPERM);
+    assert_non_null(strstr(why, "recvmmsg cannot be called here: Operation not permitted"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,7 +261,7 @@ int main(void)
         cmocka_unit_test(wrong_ranges_are_explained),   cmocka_unit_test(missing_interfaces_are_explained),
         cmocka_unit_test(taken_ports_are_explained),    cmocka_unit_test(datagrams_fit_the_smaller_mtu),
         cmocka_unit_test(granted_buffer_is_told),       cmocka_unit_test(description_names_everything),
-        cmocka_unit_test(an_interface_is_found),
+        cmocka_unit_test(an_interface_is_found),        cmocka_unit_test(forbidden_receiving_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 //
 // Sends that the own kernel refuses: lost at first, told with reason and destination, and in the end the peer is given
 // up, or a group's datagrams count as sent. In a network namespace of its own, with every kind of refusal.
+#define _GNU_SOURCE // struct mmsghdr in udp_state.h
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,7 +23,18 @@
 #include "base/poll.h"
 #include "base/settings.h"
 #include "udp_namespace.h"
+#include "transport/udp/udp_state.h"
 #include "udp_on_loopback.h"
+
+// Stands in for the C library's: the host may have stood still for a while.
+static long stood_still_s;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int failed = (int)syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec += stood_still_s;
+    return failed;
+}
 
 static const char *const links[] = {
     "ip link set lo up",
@@ -197,6 +212,34 @@ static int with_patience(void)
     return 0;
 }
 
+// The socket's queue is full at every look, but the host has stood still between them. By as many looks in time it is
+// a queue that takes nothing.
+static int a_host_that_stands_still(void)
+{
+    struct co_transport *transport = opened(CO_NS_PER_S);
+    struct co_udp *udp = (struct co_udp *)transport;
+    struct co_destination group = {CO_TO_GROUP, 0};
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    char path[] = "/tmp/castoff-refused-test.XXXXXX";
+    int log = mkstemp(path);
+    log_to(path);
+    co_udp_refused(udp, group, &address, EAGAIN);
+    stood_still_s++;
+    namespace_require(!co_udp_refused(udp, group, &address, EAGAIN), "the queue had no time to drain");
+    namespace_require(lseek(log, 0, SEEK_END) == 0, "and nothing is told");
+    bool is_given_up = false;
+    for (int i = 0; i < 8 && !is_given_up; i++) {
+        stood_still_s++;
+        is_given_up = co_udp_refused(udp, group, &address, EAGAIN);
+    }
+    namespace_require(is_given_up, "a queue that takes nothing");
+    namespace_require(lseek(log, 0, SEEK_END) > 0, "which is told");
+    close(log);
+    unlink(path);
+    transport->ops->close(transport);
+    return 0;
+}
+
 static void a_peer_is_given_up_in_the_end(void **state)
 {
     (void)state;
@@ -221,6 +264,12 @@ static void offload_outlives_a_black_hole(void **state)
     namespace_enter_and(links, a_black_hole_that_goes);
 }
 
+static void a_stall_of_the_host_is_no_refusal(void **state)
+{
+    (void)state;
+    namespace_enter_and(links, a_host_that_stands_still);
+}
+
 static void the_deadline_counts(void **state)
 {
     (void)state;
@@ -234,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_group_is_not),
         cmocka_unit_test(a_pause),
         cmocka_unit_test(the_deadline_counts),
+        cmocka_unit_test(a_stall_of_the_host_is_no_refusal),
         cmocka_unit_test(offload_outlives_a_black_hole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
