@@ -18,16 +18,21 @@
 
 #include "base/atomics.h"
 #include "base/counters.h"
+#include "base/mix_bits.h"
 #include "engine/decide/trials.h"
 #include "engine_inside.h"
 #include "engine_job.h"
 
-enum { RANKS = 3, CALLS = 60, CALLS_MOST = 500000, BYTES = 4096 };
+enum { RANKS = 3, CALLS = 60, BYTES = 4096 };
 
 static const int all_ranks[RANKS] = {0, 1, 2};
-static enum co_reason chosen[RANKS][CALLS_MOST];
+// What each rank chose: its last calls, and of all calls how many there were, which way and in which order. How many it
+// takes until members of a busy machine have met is not to be told, so none of them ends a test.
+static struct {
+    enum co_reason last[CALLS];
+    uint64_t calls, native, digest;
+} chosen[RANKS];
 static uint64_t exchanged, gave_up; // times, all ranks of a job together
-static _Atomic int calls_made;
 
 struct member {
     struct job_rank *rank;
@@ -50,6 +55,14 @@ static void open_member(struct member *member, struct job_rank *rank)
 static void close_member(struct member *member)
 {
     co_team_close(member->team);
+}
+
+static void note_choice(int rank, enum co_reason reason)
+{
+    chosen[rank].last[chosen[rank].calls % CALLS] = reason;
+    chosen[rank].calls++;
+    chosen[rank].native += reason == CO_FOUND_SLOWER;
+    chosen[rank].digest = co_mix_bits(chosen[rank].digest ^ (reason == CO_TAKE ? 1 : 2));
 }
 
 // As src/pmpi makes a call.
@@ -79,6 +92,7 @@ static enum co_reason call(struct member *member, int number, size_t bytes)
     if (trial_ns != 0) {
         co_team_trial_end(member->team, trial_ns);
     }
+    note_choice(member->rank->rank, reason);
     return reason;
 }
 
@@ -92,16 +106,13 @@ static void all_alike(struct job_rank *rank)
     // On a busy machine exchanges are passed by, and races repeated; what one of them has cost is earned by other
     // calls.
     while (calls < CALLS || row.first_at == 0) {
-        job_require(calls < CALLS_MOST, "a verdict");
-        chosen[rank->rank][calls] = call(member, calls + 1, BYTES);
-        calls++;
+        call(member, ++calls, BYTES);
         at = 0;
         co_team_trials_next(member->team, &at, &row); // none at first
     }
     job_require(row.call == CO_CALL_BCAST && row.bytes == BYTES && row.ranks == RANKS && row.calls == (uint64_t)calls,
                 "this one");
     job_require(row.first_at >= 9, "has trials first");
-    calls_made = calls;
     job_require(!co_team_trials_next(member->team, &at, &row), "no other");
     // What waits for nobody has a class of its own.
     job_require(co_team_choose_at_once(member->team, CO_CALL_IALLGATHER, BYTES) ==
@@ -119,10 +130,9 @@ static void run(const int *nodes, void (*body)(struct job_rank *rank))
     exchanged = co_counter_read(CO_COUNT_ADAPT_EXCHANGES) - before;
     gave_up = co_counter_read(CO_COUNT_ADAPT_ENDED) - ended;
     assert_int_equal(exchanged % RANKS, 0); // all or none
-    for (int i = 0; i < CALLS_MOST; i++) {
-        for (int rank = 1; rank < RANKS; rank++) {
-            assert_int_equal(chosen[rank][i] == CO_TAKE, chosen[0][i] == CO_TAKE);
-        }
+    for (int rank = 1; rank < RANKS; rank++) {
+        assert_int_equal(chosen[rank].calls, chosen[0].calls);
+        assert_int_equal(chosen[rank].digest, chosen[0].digest);
     }
 }
 
@@ -134,13 +144,9 @@ static void members_choose_alike(void **state)
     static const int *const nodes[] = {one_node, several_nodes};
     for (int i = 0; i < 2; i++) {
         run(nodes[i], all_alike);
-        assert_in_range(exchanged, 5 * RANKS, (uint64_t)(calls_made - 10) * RANKS);
+        assert_in_range(exchanged, 5 * RANKS, (chosen[0].calls - 10) * RANKS);
         assert_int_equal(gave_up, 0);
-        int native = 0;
-        for (int k = 0; k < calls_made; k++) {
-            native += chosen[0][k] == CO_FOUND_SLOWER;
-        }
-        assert_true(native >= 2 && native < calls_made);
+        assert_true(chosen[0].native >= 2 && chosen[0].native < chosen[0].calls);
     }
 }
 
@@ -156,13 +162,10 @@ static void one_differs(struct job_rank *rank)
     struct member *member = malloc(sizeof *member);
     open_member(member, rank);
     for (int i = 0; i < CALLS || !has_ended(member); i++) {
-        job_require(i < CALLS_MOST, "it is noticed");
         size_t bytes = rank->rank == 1 && i == odd_call ? 2 * BYTES : BYTES;
-        chosen[rank->rank][i] = call(member, i + 1, bytes);
+        enum co_reason reason = call(member, i + 1, bytes);
         pthread_barrier_wait(&rank->job->all); // a root that is far ahead is another story (shm_lengths.c)
-    }
-    for (int i = odd_call + 1; i < CALLS; i++) {
-        job_require(i <= 4 || chosen[rank->rank][i] == CO_TAKE, "the prior");
+        job_require(i <= 4 || i <= odd_call || i >= CALLS || reason == CO_TAKE, "the prior");
     }
     close_member(member);
     free(member);
@@ -204,10 +207,9 @@ static void one_differs_later(struct job_rank *rank)
         job_require(!is_turned(member) || co_team_choose_at_once(member->team, CO_CALL_IBCAST, BYTES) != CO_TAKE,
                     "the prior of broadcasts that wait for nobody");
         bool is_now = !has_differed && is_turned(member) && trials->calls + (uint64_t)odd_call < trials->next;
-        job_require(i < CALLS_MOST, "there is a verdict, and then it is noticed");
-        chosen[rank->rank][i] = call(member, i + 1, is_now && rank->rank == odd_rank ? 2 * BYTES : BYTES);
+        call(member, i + 1, is_now && rank->rank == odd_rank ? 2 * BYTES : BYTES);
         pthread_barrier_wait(&rank->job->all); // a root that is far ahead is another story (shm_lengths.c)
-        job_require(!is_now || (chosen[0][i] == CO_TAKE) == (odd_rank != 0), "as the root's length says");
+        job_require(!is_now || (chosen[0].last[i % CALLS] == CO_TAKE) == (odd_rank != 0), "as the root's length says");
         has_differed = has_differed || is_now;
     }
     job_require(has_differed, "it differed");
@@ -248,7 +250,7 @@ static void root_is_alone_first(struct job_rank *rank)
         while (rank->rank != 0 && !co_load_acquire(&root_is_done)) { // acquire: the calls before
             sched_yield();
         }
-        chosen[rank->rank][i] = call(member, i + 1, 64);
+        call(member, i + 1, 64);
         if (i + 1 == ALONE) {
             co_store_release(&root_is_done, true); // release: the calls before
         }
@@ -266,7 +268,7 @@ static void a_root_waits_for_nobody(void **state)
     assert_int_equal(gave_up, 0);
     assert_true(co_counter_read(CO_COUNT_ADAPT_PASSED) - before >= 4 * RANKS); // at calls 5, 6, 8, 12, 20
     for (int i = 0; i < ALONE; i++) {
-        assert_int_equal(chosen[0][i], CO_TAKE);
+        assert_int_equal(chosen[0].last[i], CO_TAKE);
     }
 }
 
@@ -275,8 +277,7 @@ static void none_are_made(struct job_rank *rank)
     struct member *member = malloc(sizeof *member);
     open_member(member, rank);
     for (int i = 0; i < CALLS; i++) {
-        chosen[rank->rank][i] = call(member, i + 1, BYTES);
-        job_require(chosen[rank->rank][i] == CO_TAKE, "the prior");
+        job_require(call(member, i + 1, BYTES) == CO_TAKE, "the prior");
     }
     close_member(member);
     free(member);
