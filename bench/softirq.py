@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""softirq.py USED TRACE: the lines of USED ("used ROLE NAME user system wall from to"), with the softirq time of their role.
+"""softirq.py USED TRACE | USED --apart SECONDS: the lines of USED ("used ROLE NAME user system wall from to"), with the softirq time of their role.
 
 TRACE is what a kernel that traces irq:softirq_entry and irq:softirq_exit by the monotonic clock has written. A softirq runs in
 the middle of whatever had the processor: what ran in threads named cost-ROLE is that role's, what ran in ksoftirqd or
 while a processor was idle belongs to nobody. Prints for each role seen, mean over its processes:
   ROLE processes user system softirq wall
-where system is without softirq, and for the whole machine `nobody 1 0 0 softirq wall`.
+where system is without softirq, and for the whole machine `nobody 1 0 0 softirq wall`. With --apart there is no trace:
+softirqs of who was interrupted stay in its system time, and SECONDS are those that ksoftirqd has taken.
 """
 import re
 import sys
@@ -50,7 +51,7 @@ def main():
     roles, start, end = read_used(sys.argv[1])
     if not roles:
         sys.exit("softirq.py: nothing was used")
-    sums = read_softirq(sys.argv[2], start, end)
+    sums = {"ksoftirqd": float(sys.argv[3])} if sys.argv[2] == "--apart" else read_softirq(sys.argv[2], start, end)
     for role, processes in roles.items():
         count = len(processes)
         user, system, wall = (sum(column) / count for column in zip(*processes))

@@ -66,6 +66,9 @@ run python3 -S "$top/bench/softirq.py" "$work/used" "$work/trace"
 ok "softirqs of the sender" out_has '^sender 1 0.5000 0.7000 0.3000 2.0000$'
 ok "softirqs of receivers, a mean" out_has '^receiver 2 0.2000 0.3500 0.0500 2.0000$'
 ok "softirqs of nobody" out_has '^nobody 1 0 0 0.0500 2.0000$'
+run python3 -S "$top/bench/softirq.py" "$work/used" --apart 0.25
+ok "no trace: they stay in the system time" out_has '^sender 1 0.5000 1.0000 0.0000 2.0000$'
+ok "no trace: ksoftirqd's are apart" out_has '^nobody 1 0 0 0.2500 2.0000$'
 : >"$work/used"
 run python3 -S "$top/bench/softirq.py" "$work/used" "$work/trace"
 ok "nothing was used: status 1" status_is 1
