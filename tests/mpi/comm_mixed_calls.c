@@ -8,8 +8,9 @@
 // arguments: 1 12
 // arguments: 2 12
 // environment: CASTOFF_P2P=yes
-// taken: MPI_Send MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv
+// taken: MPI_Send MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv MPI_Iallgatherv
 // expect: every message in order with its bytes, every collective's result, and no other byte written
+#include "oracle/collective.h"
 #include "oracle/completion.h"
 #include "oracle/parcel.h"
 #include "oracle/script.h"
@@ -20,16 +21,14 @@
 
 #define ROUNDS 12
 #define MOST_REQUESTS CO_SCRIPT_EVENTS
-#define TAG_RING 1000
+#define TAG_NOBODY 2000
 
 struct pending {
     enum co_script_kind kind;
-    struct co_parcel one, all;
-    int message; // that is sent
-    int group;
+    struct co_parcel one;    // of a message
+    int message;             // that is sent
     struct arrival *arrival; // of a receive
-    size_t bytes;
-    uint64_t seed;
+    struct co_collective collective;
     bool is_persistent;
 };
 
@@ -94,7 +93,7 @@ static void send_message(int index)
     pending->one = parcel;
     pending->message = index;
     MPI_Request *request = request_of(pending);
-    switch (choose(5)) {
+    switch (choose(6)) {
     case 0:
         MPI_Issend(parcel.memory, parcel.count, parcel.type, to, tag, group->comm, request);
         break;
@@ -102,6 +101,9 @@ static void send_message(int index)
         MPI_Send_init(parcel.memory, parcel.count, parcel.type, to, tag, group->comm, request);
         pending->is_persistent = true;
         MPI_Start(request);
+        break;
+    case 2:
+        MPI_Ibsend(parcel.memory, parcel.count, parcel.type, to, tag, group->comm, request);
         break;
     default:
         MPI_Isend(parcel.memory, parcel.count, parcel.type, to, tag, group->comm, request);
@@ -151,7 +153,8 @@ static void receive_now(const struct co_script_message *message, struct arrival 
     int from = message->is_wild ? MPI_ANY_SOURCE : message->source, tag = message->is_wild ? MPI_ANY_TAG : message->tag;
     MPI_Status probed;
     MPI_Message handle;
-    switch (choose(4)) {
+    int found = 0;
+    switch (choose(5)) {
     case 0:
         MPI_Probe(from, tag, group->comm, &probed);
         MPI_Recv(parcel->memory, parcel->count, parcel->type, probed.MPI_SOURCE, probed.MPI_TAG, group->comm,
@@ -161,6 +164,15 @@ static void receive_now(const struct co_script_message *message, struct arrival 
         MPI_Mprobe(from, tag, group->comm, &handle, &probed);
         MPI_Mrecv(parcel->memory, parcel->count, parcel->type, &handle, &arrival->status);
         break;
+    case 2: {
+        MPI_Request request;
+        while (found == 0) {
+            MPI_Improbe(from, tag, group->comm, &found, &handle, &probed);
+        }
+        MPI_Imrecv(parcel->memory, parcel->count, parcel->type, &handle, &request);
+        MPI_Wait(&request, &arrival->status);
+        break;
+    }
     default:
         MPI_Recv(parcel->memory, parcel->count, parcel->type, from, tag, group->comm, &arrival->status);
         return;
@@ -197,18 +209,12 @@ static void receive_message(int index)
     }
 }
 
-static uint64_t block_seed(uint64_t seed, int rank)
+static void judge_collective(struct pending *pending)
 {
-    return seed + (uint64_t)rank * 7919;
-}
-
-static void judge_blocks(const struct co_parcel *all, size_t bytes, int size, uint64_t seed, const char *what)
-{
-    for (int i = 0; i < size; i++) {
-        size_t wrong = co_test_pattern_mismatch((char *)all->memory + (size_t)i * bytes, bytes, block_seed(seed, i));
-        co_test_expect(wrong == bytes, "round %d: %s: block %d of %zu bytes is wrong at %zu", round_number, what, i,
-                       bytes, wrong);
-    }
+    const struct co_collective *collective = &pending->collective;
+    co_test_expect(co_collective_end(&pending->collective), "round %d: collective %d of %zu bytes, group %d of %d",
+                   round_number, (int)collective->kind, collective->bytes, (int)(collective->group - script.groups),
+                   collective->group->size);
 }
 
 static void judge_pending(struct pending *pending, const MPI_Status *status)
@@ -222,92 +228,11 @@ static void judge_pending(struct pending *pending, const MPI_Status *status)
     case CO_SCRIPT_RECEIVE:
         pending->arrival->status = *status;
         return;
-    case CO_SCRIPT_IBCAST:
-        co_test_expect(co_parcel_holds(&pending->one, pending->bytes, pending->seed), "round %d: Ibcast %zu",
-                       round_number, pending->bytes);
-        break;
     default:
-        judge_blocks(&pending->all, pending->bytes, script.groups[pending->group].size, pending->seed, "Iallgather");
-        co_parcel_close(&pending->all);
+        judge_collective(pending);
+        return;
     }
     co_parcel_close(&pending->one);
-}
-
-static void gather_blocks(const struct co_script_event *event, const struct co_script_group *group)
-{
-    size_t bytes = event->bytes;
-    struct co_parcel one, all;
-    co_parcel_open(&one, 0, bytes);
-    co_parcel_open(&all, 0, bytes * (size_t)group->size);
-    co_test_pattern_fill(one.memory, bytes, block_seed(event->seed, group->rank));
-    const void *sent = one.memory;
-    char *own_block = (char *)all.memory + (size_t)group->rank * bytes;
-    if (choose(3) == 0) {
-        sent = MPI_IN_PLACE;
-        co_test_pattern_fill(own_block, bytes, block_seed(event->seed, group->rank));
-    }
-    if (event->kind == CO_SCRIPT_IALLGATHER) {
-        struct pending *pending = add_request(CO_SCRIPT_IALLGATHER);
-        pending->one = one;
-        pending->all = all;
-        pending->bytes = bytes;
-        pending->seed = event->seed;
-        pending->group = event->index;
-        MPI_Iallgather(sent, (int)bytes, MPI_BYTE, all.memory, (int)bytes, MPI_BYTE, group->comm, request_of(pending));
-        return;
-    }
-    if (event->kind == CO_SCRIPT_ALLGATHER) {
-        MPI_Allgather(sent, (int)bytes, MPI_BYTE, all.memory, (int)bytes, MPI_BYTE, group->comm);
-    } else {
-        int counts[CO_SCRIPT_RANKS], offsets[CO_SCRIPT_RANKS];
-        for (int i = 0; i < group->size; i++) {
-            counts[i] = (int)bytes;
-            offsets[i] = i * (int)bytes;
-        }
-        MPI_Allgatherv(sent, (int)bytes, MPI_BYTE, all.memory, counts, offsets, MPI_BYTE, group->comm);
-    }
-    judge_blocks(&all, bytes, group->size, event->seed,
-                 event->kind == CO_SCRIPT_ALLGATHER ? "Allgather" : "Allgatherv");
-    co_parcel_close(&one);
-    co_parcel_close(&all);
-}
-
-static void broadcast(const struct co_script_event *event, const struct co_script_group *group)
-{
-    struct co_parcel parcel;
-    open_parcel(&parcel, event->bytes);
-    if (group->rank == event->root) {
-        co_parcel_fill(&parcel, event->seed);
-    }
-    if (event->kind == CO_SCRIPT_IBCAST) {
-        struct pending *pending = add_request(CO_SCRIPT_IBCAST);
-        pending->one = parcel;
-        pending->bytes = event->bytes;
-        pending->seed = event->seed;
-        MPI_Ibcast(parcel.memory, parcel.count, parcel.type, event->root, group->comm, request_of(pending));
-        return;
-    }
-    MPI_Bcast(parcel.memory, parcel.count, parcel.type, event->root, group->comm);
-    co_test_expect(co_parcel_holds(&parcel, event->bytes, event->seed), "round %d: Bcast of %zu", round_number,
-                   event->bytes);
-    co_parcel_close(&parcel);
-}
-
-static void shift_ring(const struct co_script_event *event, const struct co_script_group *group)
-{
-    int next = (group->rank + 1) % group->size, previous = (group->rank + group->size - 1) % group->size;
-    struct co_parcel out, in;
-    open_parcel(&out, event->bytes);
-    open_parcel(&in, event->bytes);
-    co_parcel_fill(&out, block_seed(event->seed, group->rank));
-    MPI_Status status;
-    MPI_Sendrecv(out.memory, out.count, out.type, next, TAG_RING, in.memory, in.count, in.type, previous, TAG_RING,
-                 group->comm, &status);
-    co_test_expect(status.MPI_SOURCE == previous && status.MPI_TAG == TAG_RING &&
-                       co_parcel_holds(&in, event->bytes, block_seed(event->seed, previous)),
-                   "round %d: ring", round_number);
-    co_parcel_close(&out);
-    co_parcel_close(&in);
 }
 
 static void do_collective(const struct co_script_event *event)
@@ -316,19 +241,11 @@ static void do_collective(const struct co_script_event *event)
     if (group->rank < 0) {
         return;
     }
-    switch (event->kind) {
-    case CO_SCRIPT_BARRIER:
-        MPI_Barrier(group->comm);
-        break;
-    case CO_SCRIPT_BCAST:
-    case CO_SCRIPT_IBCAST:
-        broadcast(event, group);
-        break;
-    case CO_SCRIPT_RING:
-        shift_ring(event, group);
-        break;
-    default:
-        gather_blocks(event, group);
+    struct pending *pending = add_request(event->kind);
+    co_collective_begin(&pending->collective, event, group, &own, request_of(pending), &pending->is_persistent);
+    if (*request_of(pending) == MPI_REQUEST_NULL) {
+        judge_collective(pending);
+        request_count--;
     }
 }
 
@@ -341,8 +258,24 @@ static void complete(int index, const MPI_Status *status)
     co_test_expect(requests[index] == MPI_REQUEST_NULL, "round %d: the handle is null", round_number);
 }
 
+// A receive that nobody sends to.
+static void cancel_receive(void)
+{
+    int byte, is_cancelled = 0;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Irecv(&byte, 1, MPI_INT, (int)choose((unsigned)co_test_size()), TAG_NOBODY, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &is_cancelled);
+    co_test_expect(is_cancelled != 0, "round %d: a cancelled receive", round_number);
+}
+
 static void do_round(void)
 {
+    int room = CO_SCRIPT_MESSAGES * (CO_SCRIPT_BYTES + MPI_BSEND_OVERHEAD);
+    void *buffer = malloc((size_t)room);
+    MPI_Buffer_attach(buffer, room);
     co_script_draw(&script);
     request_count = 0;
     receives = 0;
@@ -359,6 +292,9 @@ static void do_round(void)
         default:
             do_collective(&script.events[i]);
         }
+        if (choose(16) == 0) {
+            cancel_receive();
+        }
         if (choose(8) == 0) {
             MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
         }
@@ -367,6 +303,8 @@ static void do_round(void)
     co_test_expect(co_complete_all(request_count, requests, &own, complete), "round %d: requests were left",
                    round_number);
     judge_arrivals();
+    MPI_Buffer_detach(&buffer, &room);
+    free(buffer);
     // A receive from anybody could take what somebody sends in the next round.
     MPI_Barrier(MPI_COMM_WORLD);
     co_script_make_groups(&script);

@@ -23,7 +23,7 @@ try() { # arguments of run.sh
 if [ $# -gt 0 ]; then
     try --mode native --mode on --mode faults "$@"
 else
-    try --mode native --mode on --mode faults ibcast_ iallgather_ allgatherv_shapes allgather_in_place persistent_lengths persistent_order persistent_stall_told
+    try --mode native --mode on --mode faults ibcast_ iallgather_ allgatherv_shapes allgather_in_place persistent_lengths persistent_order persistent_stall_told comm_mixed_calls
     try --mode faults allgatherv_disagree
 fi
 close_runs

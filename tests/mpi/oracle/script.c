@@ -95,7 +95,10 @@ static void draw_collective(struct co_script *script, struct co_script_event *ev
     event->index = draw_group(script);
     event->root = (int)draw(script, (unsigned)script->groups[event->index].size);
     event->bytes = draw_bytes(script);
-    if (event->kind != CO_SCRIPT_BCAST && event->kind != CO_SCRIPT_IBCAST) {
+    if (event->kind == CO_SCRIPT_ALLTOALL || event->kind == CO_SCRIPT_IALLTOALL) {
+        event->bytes /= CO_SCRIPT_RANKS;
+    } else if (event->kind != CO_SCRIPT_BCAST && event->kind != CO_SCRIPT_IBCAST &&
+               event->kind != CO_SCRIPT_BCAST_INIT) {
         event->bytes /= 4;
     }
     event->seed = ((uint64_t)draw(script, 1u << 30) << 16) | draw(script, 1u << 16);
@@ -258,8 +261,7 @@ static void make_group(struct co_script *script, int index)
 static bool has_pending_collective(const struct co_script *script, int group)
 {
     for (int i = 0; i < script->event_count; i++) {
-        enum co_script_kind kind = script->events[i].kind;
-        if ((kind == CO_SCRIPT_IBCAST || kind == CO_SCRIPT_IALLGATHER) && script->events[i].index == group) {
+        if (script->events[i].kind >= CO_SCRIPT_IBCAST && script->events[i].index == group) {
             return true;
         }
     }

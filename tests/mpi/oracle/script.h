@@ -12,7 +12,7 @@
 #define CO_SCRIPT_GROUPS 6
 #define CO_SCRIPT_RANKS 16
 #define CO_SCRIPT_MESSAGES 40
-#define CO_SCRIPT_COLLECTIVES 10
+#define CO_SCRIPT_COLLECTIVES 16
 #define CO_SCRIPT_EVENTS (2 * CO_SCRIPT_MESSAGES + CO_SCRIPT_COLLECTIVES)
 #define CO_SCRIPT_TAGS 3       // 0 and up; others are free for the program
 #define CO_SCRIPT_BYTES 600000 // no message has more
@@ -38,13 +38,21 @@ struct co_script_message {
 enum co_script_kind {
     CO_SCRIPT_SEND,
     CO_SCRIPT_RECEIVE,
-    CO_SCRIPT_BARRIER,
+    CO_SCRIPT_BARRIER, // the first collective
     CO_SCRIPT_BCAST,
-    CO_SCRIPT_IBCAST,
     CO_SCRIPT_ALLGATHER,
-    CO_SCRIPT_IALLGATHER,
     CO_SCRIPT_ALLGATHERV,
-    CO_SCRIPT_RING, // a Sendrecv around, with a tag of its own; nobody of the group is wild
+    CO_SCRIPT_ALLTOALL,
+    CO_SCRIPT_RING,   // a Sendrecv around, with a tag of its own; nobody of the group is wild
+    CO_SCRIPT_IBCAST, // from here on they give requests
+    CO_SCRIPT_IALLGATHER,
+    CO_SCRIPT_IALLGATHERV,
+    CO_SCRIPT_IALLTOALL,
+    CO_SCRIPT_IALLREDUCE,
+    CO_SCRIPT_IBARRIER,
+    CO_SCRIPT_BCAST_INIT,
+    CO_SCRIPT_ALLGATHER_INIT,
+    CO_SCRIPT_ALLGATHERV_INIT,
     CO_SCRIPT_KINDS
 };
 
@@ -84,8 +92,8 @@ const struct co_script_message *co_script_expected(const struct co_script *scrip
 bool co_script_same_key(const struct co_script_message *a, const struct co_script_message *b);
 
 // Frees some communicators: messages that are pending may still use them, and their size stays until
-// co_script_make_groups, when nothing is pending. Those with a pending MPI_Ibcast or MPI_Iallgather stay: Open
-// MPI 4.1.4 crashes in its progress when such a communicator has been freed.
+// co_script_make_groups, when nothing is pending. Those with a pending collective stay: Open MPI 4.1.4 crashes in its
+// progress when such a communicator has been freed.
 void co_script_free_groups(struct co_script *script);
 void co_script_make_groups(struct co_script *script);
 void co_script_end(struct co_script *script);
