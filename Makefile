@@ -26,9 +26,16 @@ HARDEN_LD := $(if $(filter yes,$(HARDEN)),-Wl$(comma)-z$(comma)relro -Wl$(comma)
 # The preload is linked as one program: a small message passes through four folders. Objects hold machine code, too, for
 # all that is linked otherwise.
 LTO     := $(if $(SAN),,$(shell $(CC) --version 2>/dev/null | grep -q 'Free Software' && echo -flto=auto -ffat-lto-objects))
+# Where CFLAGS ask for it and objects hold nothing else (clang), all is linked so, and archives get their index from who reads it.
+ASKED_LTO := $(if $(LTO),,$(filter -flto%,$(CFLAGS)))
+ifneq ($(ASKED_LTO),)
+ifeq ($(origin AR),default)
+AR      := $(or $(shell command -v "$$($(CC) -print-prog-name=llvm-ar 2>/dev/null)"),ar)
+endif
+endif
 ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
-LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(HARDEN_LD)
+LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(if $(ASKED_LTO),$(CFLAGS)) $(HARDEN_LD)
 
 # The dynamic linker takes LD_PRELOAD apart at blanks and colons: a library below such a folder reaches no program.
 preload_fault = $(if $(filter-out 0 1,$(words $(1))),blank,$(if $(findstring :,$(1)),colon))

@@ -3,11 +3,13 @@
 #
 # castoff builds without a warning with the compilers of Debian 12 and 13: here, with gcc and clang, and, as root, in a
 # Debian 13 of its own (GCC 13 and 14, clang 19), which debootstrap makes from the mirror that this machine's apt uses; what
-# clang 19 builds passes the unit tests there. What is made is taken away again. What cannot be had is skipped and says why.
+# clang 19 builds passes the unit tests there. With clang the libraries and the command are also linked as CFLAGS="-O2 -g -flto"
+# asks for it. What is made is taken away again. What cannot be had is skipped and says why.
 #
 #   compilers_test.sh [--root FOLDER] [COMPILER...]
 #
-# --root: the Debian 13 is there, or is made there, and stays. Compilers: these alone, of gcc, clang, gcc-13, gcc-14, clang-19.
+# --root: the Debian 13 is there, or is made there, and stays. Compilers: these alone, of gcc, clang, clang-lto, gcc-13, gcc-14,
+# clang-19.
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
@@ -29,11 +31,13 @@ trap clean_up EXIT
 # shellcheck disable=SC2016 # variables of make
 unit_programs=(--eval '.SECONDEXPANSION:' --eval 'unit-programs: $$(UNIT_PROGS)')
 
+targets=(unit-programs all examples bench-programs bench-micro)
+
 # with COMPILER WHERE COMMAND...: builds there with the compiler, warnings as errors. The command is one that a signal ends.
 with() {
     local what="$1 $2" log=$work/$1.${2// /-}.log compiler=$1
     shift 2
-    if "$@" "${unit_programs[@]}" CC="$compiler" CI=true unit-programs all examples bench-programs bench-micro >"$log" 2>&1 &&
+    if "$@" "${unit_programs[@]}" CC="$compiler" CI=true "${targets[@]}" >"$log" 2>&1 &&
         ! grep -qi 'warning:' "$log"; then
         passed=$((passed + 1))
         echo "$what: builds ($("$@" -s --eval 'say-compiler:; @$(CC) --version | head -n 1' CC="$compiler" say-compiler 2>/dev/null))"
@@ -57,6 +61,11 @@ for compiler in gcc clang; do
         skip "$compiler of this machine" "is not there"
     fi
 done
+if is_chosen clang-lto && command -v clang >/dev/null; then
+    targets=(all)
+    with clang "of this machine, -flto" waited make -s -j "$jobs" BUILD="$work/clang-lto" CFLAGS="-O2 -g -flto"
+    targets=(unit-programs all examples bench-programs bench-micro)
+fi
 
 is_chosen gcc-13 || is_chosen gcc-14 || is_chosen clang-19 || finish
 [ "$(id -u)" -eq 0 ] || { skip "Debian 13" "needs root"; finish; }

@@ -133,9 +133,9 @@ static uint32_t ask(struct co_udp *udp)
 void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count)
 {
     struct co_udp *udp = (struct co_udp *)transport;
-    // relaxed: a word that comes too late or twice only means that poll asks, or finds a socket empty
-    co_store_relaxed(&udp->woken_ns, co_clock_now_ns());
-    co_store_relaxed(&udp->woken, CO_UDP_WOKEN_BIT | ready_bits(udp, fds, count));
+    // relaxed: the word is all, and one that comes too late or twice only means that poll asks, or finds a socket empty
+    co_store_relaxed(&udp->woken,
+                     co_clock_now_ns() << CO_UDP_WOKEN_BITS | CO_UDP_WOKEN_BIT | ready_bits(udp, fds, count));
 }
 
 // Unicast first, for control must not wait behind a flood of chunks; of the groups each in turn.
@@ -189,11 +189,14 @@ int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn d
 {
     struct co_udp *udp = (struct co_udp *)transport;
     struct co_udp_taken taken = {0};
-    uint32_t bits = co_load_relaxed(&udp->woken); // relaxed: as in co_udp_woken
-    if (bits != 0) {
+    uint64_t woken = co_load_relaxed(&udp->woken); // relaxed: as in co_udp_woken
+    uint32_t bits = 0;
+    if (woken != 0) {
         co_store_relaxed(&udp->woken, 0);
         // Who was off the processor meanwhile must look again, or he takes for lost what has come.
-        bits = co_clock_now_ns() - co_load_relaxed(&udp->woken_ns) < CO_UDP_WOKEN_NS ? bits : 0;
+        uint64_t found = woken & ((UINT64_C(1) << CO_UDP_WOKEN_BITS) - 1);
+        uint64_t age_ns = ((co_clock_now_ns() << CO_UDP_WOKEN_BITS) - (woken - found)) >> CO_UDP_WOKEN_BITS;
+        bits = age_ns < CO_UDP_WOKEN_NS ? (uint32_t)found : 0;
     }
     int error = bits != 0 ? 0 : drain_busy(udp, budget, &taken, deliver, arg);
     udp->quiet_lanes = 0;

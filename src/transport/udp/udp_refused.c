@@ -53,24 +53,33 @@ struct co_udp_refusals *co_udp_refusals_of(struct co_udp *udp, struct co_destina
     return to.kind == CO_TO_PEER ? &udp->refusals[to.index] : &udp->group_refusals[to.index];
 }
 
+// 0: another sender has read its clock after us.
+static uint64_t passed_ns(uint64_t since_ns, uint64_t now_ns)
+{
+    return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
 bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct sockaddr_in *address, int error)
 {
     struct co_udp_refusals *row = error == EAGAIN ? &udp->full : co_udp_refusals_of(udp, to);
     uint64_t now_ns = co_clock_now_ns();
-    // relaxed: a group's may be written by two senders at a time, which only makes its row a little longer or shorter
+    // relaxed: a group's, and the socket's, may be written by two senders at a time, which only makes its row a little
+    // longer or shorter; of the two words one may be the other's already
     uint64_t last_ns = co_load_relaxed(&row->last_ns), since_ns = co_load_relaxed(&row->since_ns);
-    if (since_ns == 0 || now_ns - last_ns > PAUSE_NS) {
+    uint64_t pause_ns = passed_ns(last_ns, now_ns);
+    if (since_ns == 0 || pause_ns > PAUSE_NS) {
         since_ns = now_ns;
         co_store_relaxed(&row->since_ns, since_ns);
-    } else if (error == EAGAIN && now_ns - last_ns > STALL_NS) {
-        since_ns += now_ns - last_ns - STALL_NS;
+    } else if (error == EAGAIN && pause_ns > STALL_NS) {
+        since_ns += pause_ns - STALL_NS;
         co_store_relaxed(&row->since_ns, since_ns);
     }
     co_store_relaxed(&row->last_ns, now_ns);
-    if (now_ns - since_ns >= TELL_NS || now_ns - since_ns >= udp->give_up_ns) {
+    uint64_t row_ns = passed_ns(since_ns, now_ns);
+    if (row_ns >= TELL_NS || row_ns >= udp->give_up_ns) {
         tell(udp, to, address, error);
     }
-    if (now_ns - since_ns < udp->give_up_ns) {
+    if (row_ns < udp->give_up_ns) {
         return false;
     }
     if (to.kind == CO_TO_PEER) {

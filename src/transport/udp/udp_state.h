@@ -39,7 +39,8 @@
 #define CO_UDP_NOBODY (-2)
 #define CO_UDP_UNICAST_BIT (UINT32_C(1) << CO_UDP_GROUPS_MAX) // of sockets that have something; a group's: its index
 #define CO_UDP_WOKEN_NS (20 * CO_NS_PER_US)                   // then a sleeper's word is old
-#define CO_UDP_WOKEN_BIT (UINT32_C(1) << 31)                  // somebody has asked
+#define CO_UDP_WOKEN_BIT (CO_UDP_UNICAST_BIT << 1)            // somebody has asked
+#define CO_UDP_WOKEN_BITS (CO_UDP_GROUPS_MAX + 2)             // of a sleeper's word; above them the time, which wraps
 // One message of up to 64 KiB; the odd rest keeps the slots' first lines out of the same cache sets.
 #define CO_UDP_SLOT_BYTES (65536 + 1984)
 
@@ -146,9 +147,8 @@ struct co_udp {
     _Atomic bool has_told_refusal;
     struct co_udp_liveness_probe probes[CO_TRANSPORT_HOSTS_ASKED];
     struct co_udp_receiver receiver;
-    _Atomic uint32_t woken;    // bits for the next poll, 0: it has to ask itself
-    _Atomic uint64_t woken_ns; // when they were found
-    uint32_t quiet_lanes;      // by group, as of the last poll
+    _Atomic uint64_t woken; // a sleeper's word: bits for the next poll, and when they were found; 0: it has to ask
+    uint32_t quiet_lanes;   // by group, as of the last poll
 };
 
 // udp_interface.c: 0, or -ENODEV with the reason.

@@ -240,6 +240,25 @@ static int a_host_that_stands_still(void)
     return 0;
 }
 
+// Which has begun the row since our look at the clock, and has not written its second word, or we have not read it: no
+// time has passed, and nobody is given up, nor is anything told.
+static int a_second_sender_at_the_same_time(void)
+{
+    struct co_transport *transport = opened(CO_NS_PER_S);
+    struct co_udp *udp = (struct co_udp *)transport;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    for (int words = 0; words < 2; words++) {
+        uint64_t before_ns = co_clock_now_ns(), later_ns = before_ns + 3600 * CO_NS_PER_S;
+        atomic_store(&udp->full.since_ns, later_ns);
+        atomic_store(&udp->full.last_ns, words == 0 ? before_ns : later_ns);
+        namespace_require(!co_udp_refused(udp, (struct co_destination){CO_TO_PEER, 1}, &address, EAGAIN), "refused");
+        namespace_require(transport->ops->dead_peer(transport) == -1, "nobody is gone");
+    }
+    namespace_require(!atomic_load(&udp->has_told_refusal), "nothing is told");
+    transport->ops->close(transport);
+    return 0;
+}
+
 static void a_peer_is_given_up_in_the_end(void **state)
 {
     (void)state;
@@ -270,6 +289,12 @@ static void a_stall_of_the_host_is_no_refusal(void **state)
     namespace_enter_and(links, a_host_that_stands_still);
 }
 
+static void two_senders_give_nobody_up_by_each_others_time(void **state)
+{
+    (void)state;
+    namespace_enter_and(links, a_second_sender_at_the_same_time);
+}
+
 static void the_deadline_counts(void **state)
 {
     (void)state;
@@ -284,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_pause),
         cmocka_unit_test(the_deadline_counts),
         cmocka_unit_test(a_stall_of_the_host_is_no_refusal),
+        cmocka_unit_test(two_senders_give_nobody_up_by_each_others_time),
         cmocka_unit_test(offload_outlives_a_black_hole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
