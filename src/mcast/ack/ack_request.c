@@ -8,7 +8,8 @@
 #define ACK_REQUEST_MOST_NS UINT64_C(100000000)
 
 // The neighbour reports a large operation at once; *is_large: we wait for such a report. *ripe_ns: since when, as long
-// as we may know, the first of what we wait for has had its time on the path.
+// as we may know, the first of what we wait for has had its time on the path; where all take turns, now: what has come
+// here from all has come there, or is lost, and trips tell how long that took to be noticed.
 static bool waits_for_right(struct co_mcast_group *group, bool *is_large, uint64_t *ripe_ns)
 {
     bool waits = false;
@@ -16,7 +17,8 @@ static bool waits_for_right(struct co_mcast_group *group, bool *is_large, uint64
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (!op->right_has_it && op->blocks_missing == 0 && op->state >= 0) {
             uint64_t patience_ns = co_send_window_patience_ns(&group->window, group->senders);
-            uint64_t op_ripe_ns = op->send_chunks > 0 ? op->last_sent_ns + patience_ns : 0;
+            bool is_ripe = op->send_chunks == 0 || op->turns.senders > 0;
+            uint64_t op_ripe_ns = is_ripe ? 0 : op->last_sent_ns + patience_ns;
             *ripe_ns = op_ripe_ns < *ripe_ns ? op_ripe_ns : *ripe_ns;
             waits = true;
             *is_large = *is_large || op->state == 0;

@@ -111,10 +111,15 @@ static uint32_t told_sent(struct co_mcast_op *op, const struct co_nack_body *nac
     return op->next_psn == op->send_chunks || is_stuck(op) ? op->next_psn : 0;
 }
 
-// What was sent last has not had its time yet.
+// What was sent last has not had its time yet. Of those who take turns that is the asker's to say, to whose port
+// nothing of anybody comes any more. The source knows less: of a block that leaves in one turn it is told when the last
+// member has noticed that its end was lost, and such trips do not measure the path.
 static bool is_under_way(const struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
+    if (op->turns.senders > 0) {
+        return false;
+    }
     uint64_t rtt_ns = co_send_window_rtt_ns(&group->window, (uint32_t)co_operation_senders(op));
     return op->send_chunks > 0 && group->mcast->now_ns - op->last_sent_ns < rtt_ns;
 }
