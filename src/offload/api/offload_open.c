@@ -236,7 +236,10 @@ static const char *connect_error(int error)
 {
     return error == -EPERM ? "the kernel does not let its proxy reach its memory (kernel.yama.ptrace_scope above 1, no "
                              "ptrace in its container, or it is not dumpable)"
-                           : strerror(-error);
+           : error == -EFBIG
+               ? "its limit of file sizes (ulimit -f) is less than what it shares with its proxy, though that is a "
+                 "file in memory: ulimit -f unlimited"
+               : strerror(-error);
 }
 
 // What people see in a report. By the settings, for one rank of a node alone has told its proxy.

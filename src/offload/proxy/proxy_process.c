@@ -320,7 +320,7 @@ static void connection_hear(struct co_proxy_process *process, int rank)
 static void event_take(struct co_proxy_process *process, enum watched what, int rank)
 {
     bool is_here = process->ranks[rank].is_here; // else it went by another event of this turn
-    if (what == WATCHED_STARTER) { // it has nothing more to say: what it had is known
+    if (what == WATCHED_STARTER) {               // it has nothing more to say: what it had is known
         co_proxy_quick_close(process->starter);
         process->starter = -1;
         process->has_starter_left = true;
