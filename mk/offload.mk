@@ -32,7 +32,7 @@ $(OFFLOAD_EXAMPLES): $(BUILD)/examples/%: examples/%.c $(BUILD)/libcastoff-offlo
 	$(Q)$(MPICC) -std=gnu17 $(CFLAGS) $(WARN) -Isrc/offload/api -o $@ $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..'
 
 # There a proxy is started.
-$(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies ready) proxied proxied_ends proxied_arguments proxied_breaks proxied_crowds proxied_trees): | $(BUILD)/castoff
+$(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies ready bell) proxied proxied_ends proxied_arguments proxied_breaks proxied_crowds proxied_trees): | $(BUILD)/castoff
 
 # Their objects: mk/tests.mk. What they share stands in libshared.a, and calls liboffload.a.
 OFFLOAD_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/offload/*_test.c tests/unit/offload/*/*_test.c)))

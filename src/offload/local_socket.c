@@ -214,19 +214,32 @@ static int step_follow(int socket, short events, ssize_t moved, uint64_t until_n
     return now_ns >= until_ns ? -ETIMEDOUT : socket_await(socket, events, until_ns - now_ns);
 }
 
-int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns)
+int co_local_receive_all_with(int socket, void *bytes, size_t count, uint64_t until_ns, int *with)
 {
     int error = 0;
+    *with = -1;
     for (size_t done = 0; done < count && error >= 0;) {
         int fd;
         ssize_t came = co_local_receive(socket, (char *)bytes + done, count - done, &fd);
-        if (fd >= 0) {
-            close(fd); // nobody sends one here
+        if (*with < 0) {
+            *with = fd;
+        } else if (fd >= 0) {
+            close(fd);
         }
         done += came > 0 ? (size_t)came : 0;
         error = came == 0 ? -EPIPE : step_follow(socket, POLLIN, came, until_ns);
     }
     return error < 0 ? error : 0;
+}
+
+int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns)
+{
+    int with;
+    int error = co_local_receive_all_with(socket, bytes, count, until_ns, &with);
+    if (with >= 0) {
+        close(with); // nobody sends one here
+    }
+    return error;
 }
 
 int co_local_send_all(int socket, const void *bytes, size_t count, uint64_t until_ns)

@@ -47,6 +47,8 @@ bool co_local_has_ended(int socket);
 int co_local_end(int socket);
 // All of `count` bytes, before until_ns. 0; -ETIMEDOUT; -EPIPE: the other end is closed; -errno. They wait.
 int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns);
+// The same with the first descriptor that comes along, or -1; it is the caller's whatever is returned.
+int co_local_receive_all_with(int socket, void *bytes, size_t count, uint64_t until_ns, int *with);
 int co_local_send_all(int socket, const void *bytes, size_t count, uint64_t until_ns);
 
 #endif

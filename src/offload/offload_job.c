@@ -8,7 +8,7 @@
 
 #include "offload/little_endian.h"
 
-#define JOB_MAGIC UINT64_C(0x32626f6a66747363)       // "cstfjob2"
+#define JOB_MAGIC UINT64_C(0x33626f6a66747363)       // "cstfjob3"
 #define STARTED_MAGIC UINT64_C(0x3179647266747363)   // "cstfrdy1"
 #define CONNECTED_MAGIC UINT64_C(0x316e6f6366747363) // "cstfcon1"
 #define ERRNO_MAX 4095
@@ -53,6 +53,7 @@ void co_offload_job_encode(uint8_t out[CO_OFFLOAD_JOB_BYTES], const struct co_of
     text_put(out + 336, job->place, CO_OFFLOAD_PLACE_BYTES);
     co_little_endian_put(out + 400, job->deadline_ns, 8);
     co_little_endian_put(out + 408, job->first_number, 8);
+    co_little_endian_put(out + 416, job->sources, 4);
 }
 
 int co_offload_job_decode(struct co_offload_job *out, const uint8_t bytes[CO_OFFLOAD_JOB_BYTES])
@@ -68,6 +69,7 @@ int co_offload_job_decode(struct co_offload_job *out, const uint8_t bytes[CO_OFF
                                  .auth = (uint32_t)co_little_endian_get(bytes + 76, 4),
                                  .deadline_ns = co_little_endian_get(bytes + 400, 8),
                                  .first_number = co_little_endian_get(bytes + 408, 8),
+                                 .sources = (uint32_t)co_little_endian_get(bytes + 416, 4),
                                  .has_cores = has_cores == 1};
 
     memcpy(job.key, bytes + 40, CO_OFFLOAD_KEY_BYTES);

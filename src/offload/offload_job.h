@@ -13,7 +13,7 @@
 
 #define CO_OFFLOAD_CORE_BYTES 128 // a bit a core, as in a cpu_set_t
 #define CO_OFFLOAD_PLACE_BYTES 64 // with its end
-#define CO_OFFLOAD_JOB_BYTES 416
+#define CO_OFFLOAD_JOB_BYTES 420
 #define CO_OFFLOAD_JOB_RANK_BYTES 8 // behind it, for each rank of the job
 #define CO_OFFLOAD_JOB_RANKS_MAX (1 << 20)
 #define CO_OFFLOAD_STARTED_BYTES 88
@@ -26,6 +26,7 @@ struct co_offload_job {
     uint32_t ranks;         // of the job
     uint32_t lend;          // enum co_offload_lend
     uint32_t groups_max, ends_max;
+    uint32_t sources;       // members to which a rank's all-to-all sends long blocks at a time; 0: to all
     uint64_t staging_bytes; // for messages of all ranks, where they are staged
     uint8_t key[CO_OFFLOAD_KEY_BYTES];
     uint32_t auth;                             // enum co_auth_form, of bytes between proxies

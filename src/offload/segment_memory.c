@@ -40,7 +40,7 @@ static bool is_within_limit(uint64_t bytes)
 int co_segment_memory_create(struct co_segment_memory **out, bool has_copies, int *fd)
 {
     if (!is_within_limit(file_bytes(has_copies))) {
-        return -ENOSPC;
+        return -EFBIG;
     }
     int made = memfd_create("castoff-proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0) {

@@ -14,7 +14,7 @@
 #define CO_SEGMENT_COPIES_AT ((uint64_t)1 << 30)    // in the file
 #define CO_SEGMENT_COPIES_BYTES ((uint64_t)1 << 48) // no address of a program is above
 
-// Zeroed memory, mapped, and its descriptor, which the caller closes. -ENOSPC (a limit of file sizes), -ENOMEM,
+// Zeroed memory, mapped, and its descriptor, which the caller closes. -EFBIG (a limit of file sizes), -ENOMEM,
 // -EMFILE, ...
 int co_segment_memory_create(struct co_segment_memory **out, bool has_copies, int *fd);
 // What a rank has sent. -EPERM: it is no memory of that kind, has another length, or is not sealed.

@@ -172,7 +172,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                      .proxy_of_rank = proxy_of_rank,
                                      .piece_bytes = 16,
                                      .groups_max = 4,
-                                     .ends_max = 32};
+                                     .ends_max = 32,
+                                     .sources = 1};
     struct co_proxy_output output = {NULL, complete};
     struct co_proxy *proxy;
 

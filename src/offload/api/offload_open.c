@@ -155,6 +155,7 @@ static int job_configure(struct co_offload_job *job, struct verdict *verdict)
     (void)co_fault_plan_parse(&plan, co_setting_text(CO_SET_FAULT), NULL, 0); // its words were looked at before
     job->lend = co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE ? CO_OFFLOAD_LEND_STAGE : CO_OFFLOAD_LEND_ATTACH;
     job->staging_bytes = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING);
+    job->sources = (uint32_t)co_setting_number(CO_SET_PROXY_SOURCES);
     job->auth = (uint32_t)co_setting_number(CO_SET_AUTH);
     job->deadline_ns = deadline_ns();
     job->groups_max = GROUPS_MAX;
@@ -235,7 +236,10 @@ static const char *connect_error(int error)
 {
     return error == -EPERM ? "the kernel does not let its proxy reach its memory (kernel.yama.ptrace_scope above 1, no "
                              "ptrace in its container, or it is not dumpable)"
-                           : strerror(-error);
+           : error == -EFBIG
+               ? "its limit of file sizes (ulimit -f) is less than what it shares with its proxy, though that is a "
+                 "file in memory: ulimit -f unlimited"
+               : strerror(-error);
 }
 
 // What people see in a report. By the settings, for one rank of a node alone has told its proxy.

@@ -33,7 +33,7 @@ static int windows_open(struct co_proxy_connected *rank, const struct co_proxy_a
 int co_proxy_connected_open(struct co_proxy_connected *rank, const struct co_proxy_arrival *arrival, uint32_t lend,
                             uint64_t staging_bytes)
 {
-    *rank = (struct co_proxy_connected){.socket = arrival->socket};
+    *rank = (struct co_proxy_connected){.socket = arrival->socket, .bell = -1};
     bool has_copies;
     int error = co_segment_memory_map(&rank->memory, arrival->segment, &has_copies);
     if (error != 0) {

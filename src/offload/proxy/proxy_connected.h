@@ -15,6 +15,7 @@
 struct co_proxy_connected {
     bool is_here;
     int socket; // -1: it is somebody else's again
+    int bell;   // the owner's: by which the rank rings; -1: by the socket
     struct co_segment_memory *memory;
     struct co_attach_window attach;
     struct co_stage_window stage;

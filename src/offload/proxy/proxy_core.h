@@ -25,6 +25,7 @@ struct co_proxy_config {
     // Sends and receives that a rank may have under way, and as many that failed before their other end was heard of.
     // Other proxies keep what is said of both until it is called. All proxies have the same one.
     uint32_t ends_max;
+    uint32_t sources;      // members to which a rank's all-to-all sends long blocks at a time; 0: to all
     uint64_t hash_secret;  // random, and of this process alone: other proxies and ranks choose keys of its tables
     uint64_t first_number; // of messages with a tag; all proxies have the same one. 0, but for tests
 };

@@ -214,6 +214,15 @@ static int receive_add(struct co_proxy *proxy, struct co_proxy_call *call, uint3
     return end_add(proxy, call, false, place, number, blocks.receive_address, blocks.receive_bytes);
 }
 
+// A block of one record is with the kernel at once.
+static enum co_proxy_turn turn_of(const struct co_proxy *proxy, const struct co_proxy_end *send)
+{
+    return proxy->config.sources > 0 && send->bytes > proxy->config.piece_bytes &&
+                   !co_proxy_rank_is_ours(proxy, send->node.key.to)
+               ? CO_PROXY_TURN_NONE
+               : CO_PROXY_TURN_ALWAYS;
+}
+
 static int exchange_call(struct co_proxy *proxy, struct co_proxy_call *call)
 {
     const struct co_proxy_team *team = call->group->team;
@@ -223,7 +232,9 @@ static int exchange_call(struct co_proxy *proxy, struct co_proxy_call *call)
         uint32_t from = co_offload_pattern_from(team->count, team->place, i);
         uint32_t to = co_offload_pattern_to(team->count, team->place, i);
         error = receive_add(proxy, call, from, from, call->number);
+        struct co_proxy_end *send = &call->ends[call->end_count];
         error = error == 0 ? send_add(proxy, call, to, to, call->number) : error;
+        send->turn = error == 0 ? turn_of(proxy, send) : CO_PROXY_TURN_ALWAYS;
     }
     return error;
 }

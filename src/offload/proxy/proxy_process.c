@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/poll.h"
 #include "offload/offload_record.h"
+#include "offload/proxy/proxy_bell.h"
 #include "offload/proxy/proxy_connected.h"
 #include "offload/proxy/proxy_peers.h"
 #include "offload/proxy/proxy_quick.h"
@@ -26,7 +27,7 @@
 enum { TURNS_A_LOOK = 16, EVENTS = 64, STATUS_BYTES = 2048 };
 
 // What a descriptor is, beside the rank that it is of.
-enum watched { WATCHED_LISTENER, WATCHED_STARTER, WATCHED_PEERS, WATCHED_CONNECTION, WATCHED_PROCESS };
+enum watched { WATCHED_LISTENER, WATCHED_STARTER, WATCHED_PEERS, WATCHED_CONNECTION, WATCHED_PROCESS, WATCHED_BELL };
 
 struct co_proxy_process {
     struct co_offload_job job;
@@ -45,15 +46,21 @@ struct co_proxy_process {
     struct co_proxy_connected ranks[];
 };
 
+static uint64_t watched_name(enum watched what, uint32_t rank)
+{
+    return (uint64_t)what << 32 | rank;
+}
+
 static int watch(const struct co_proxy_process *process, int descriptor, enum watched what, uint32_t rank)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)what << 32 | rank};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = watched_name(what, rank)};
     return epoll_ctl(process->epoll, EPOLL_CTL_ADD, descriptor, &event) != 0 ? -errno : 0;
 }
 
-// Its descriptors leave the epoll by being closed: nobody else has them.
+// Its other descriptors leave the epoll by being closed: nobody else has them.
 static void rank_release(struct co_proxy_process *process, int rank)
 {
+    co_proxy_bell_close(process->ranks[rank].bell, process->epoll);
     co_proxy_connected_close(&process->ranks[rank]);
     process->here--;
 }
@@ -110,6 +117,7 @@ static int service_open(struct co_proxy_process *process)
                                    .piece_bytes = CO_OFFLOAD_RECORD_PAYLOAD_MAX,
                                    .groups_max = job->groups_max,
                                    .ends_max = job->ends_max,
+                                   .sources = job->sources,
                                    .first_number = job->first_number};
     struct co_proxy_service_output output = {.context = process, .ring = rank_ring, .hang_up = rank_hang_up};
 
@@ -218,7 +226,11 @@ static int rank_serve(struct co_proxy_process *process, struct co_proxy_connecte
     if (error == 0) {
         error = watch(process, rank->attach.process, WATCHED_PROCESS, number);
     }
-    return error == 0 ? co_proxy_service_join(process->service, (int)number, rank->memory, rank->window) : error;
+    if (error == 0) {
+        error = co_proxy_service_join(process->service, (int)number, rank->memory, rank->window);
+    }
+    rank->bell = error == 0 ? co_proxy_bell_open(process->epoll, watched_name(WATCHED_BELL, number)) : -1;
+    return error;
 }
 
 static int rank_join(struct co_proxy_process *process, const struct co_proxy_arrival *arrival)
@@ -257,7 +269,8 @@ static void rank_welcome(struct co_proxy_process *process, const struct co_proxy
     co_proxy_quick_close(arrival->segment); // it is mapped, or none
     co_offload_welcome_encode(bytes, &welcome);
     // A rank that cannot be told is gone, and so will be seen.
-    (void)co_local_send(arrival->socket, bytes, sizeof bytes, -1);
+    (void)co_local_send(arrival->socket, bytes, sizeof bytes,
+                        error == 0 ? process->ranks[arrival->hello.rank].bell : -1);
     if (error != 0) {
         co_proxy_quick_close(arrival->socket);
     }
@@ -304,33 +317,19 @@ static void connection_hear(struct co_proxy_process *process, int rank)
     }
 }
 
-// It has nothing more to say: what it had is known.
-static void starter_leave(struct co_proxy_process *process)
-{
-    co_proxy_quick_close(process->starter);
-    process->starter = -1;
-    process->has_starter_left = true;
-}
-
 static void event_take(struct co_proxy_process *process, enum watched what, int rank)
 {
-    switch (what) {
-    case WATCHED_STARTER:
-        starter_leave(process);
-        break;
-    case WATCHED_CONNECTION:
-    case WATCHED_PROCESS:
-        if (!process->ranks[rank].is_here) { // it went by another event of this turn
-            break;
-        }
-        if (what == WATCHED_PROCESS) {
-            rank_lost(process, rank);
-        } else {
-            connection_hear(process, rank);
-        }
-        break;
-    default:
-        break;
+    bool is_here = process->ranks[rank].is_here; // else it went by another event of this turn
+    if (what == WATCHED_STARTER) {               // it has nothing more to say: what it had is known
+        co_proxy_quick_close(process->starter);
+        process->starter = -1;
+        process->has_starter_left = true;
+    } else if (what == WATCHED_PROCESS && is_here) {
+        rank_lost(process, rank);
+    } else if (what == WATCHED_CONNECTION && is_here) {
+        connection_hear(process, rank);
+    } else if (what == WATCHED_BELL && is_here) {
+        process->counts.rung++;
     }
 }
 

@@ -26,6 +26,11 @@ enum co_proxy_end_state {
     CO_PROXY_END_OVER
 };
 
+// Long blocks of an all-to-all for ranks of other proxies go a few at a time, nearest first: so a rank gets few at a
+// time, too, and the switch port before it holds what they send. A send has a turn only while it can move, so whoever
+// is late keeps none, and gives it on when it is over.
+enum co_proxy_turn { CO_PROXY_TURN_ALWAYS, CO_PROXY_TURN_NONE, CO_PROXY_TURN_WANTED, CO_PROXY_TURN_TAKEN };
+
 struct co_proxy_end {
     struct co_proxy_node node; // the first: in `sends` or `receives` until it is over
     struct co_proxy_link
@@ -40,6 +45,7 @@ struct co_proxy_end {
     uint64_t moved;          // so much has come, or gone
     uint64_t whole;          // receive: of the message, since its first piece
     enum co_proxy_end_state state;
+    enum co_proxy_turn turn;
     bool is_send, has_loan, has_begun;         // begun: a piece has come or gone
     bool is_ready, is_failed, is_length_known; // what the other end has said; of a send
 };
@@ -106,6 +112,7 @@ struct co_proxy_call {
     uint32_t with; // of that, as in a completion
     uint64_t bytes;
     uint64_t number; // of a team's call: the first one of its messages
+    uint32_t turns_taken, turns_wanted;
     struct co_proxy_end ends[];
 };
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/poll.h"
 #include "offload/rank/proxy_heartbeat.h"
 #include "offload/segment_memory.h"
@@ -32,6 +33,8 @@ struct co_rank_connection {
     struct co_segment_memory *memory;
     int socket;
     int proxy; // a pidfd, or -1
+    int bell;  // an eventfd of the proxy's, by which it is rung; -1: by the socket
+    struct co_descriptor_file bell_file;
     bool is_lost, is_broken;
     struct co_proxy_heartbeat heartbeat;
     struct co_rank_copies copies;
@@ -40,9 +43,31 @@ struct co_rank_connection {
     _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
+// A program may close all that it finds and open files of its own: whatever has the number then is left alone.
+static bool bell_is_there(struct co_rank_connection *connection)
+{
+    if (connection->bell >= 0 && !co_descriptor_is_of(connection->bell, &connection->bell_file)) {
+        connection->bell = -1;
+    }
+    return connection->bell >= 0;
+}
+
+static void bell_close(struct co_rank_connection *connection)
+{
+    if (bell_is_there(connection)) {
+        close(connection->bell);
+    }
+    connection->bell = -1;
+}
+
 static void rank_ring(void *context)
 {
     struct co_rank_connection *connection = context;
+    const uint64_t one = 1;
+
+    if (bell_is_there(connection) && write(connection->bell, &one, sizeof one) == sizeof one) {
+        return;
+    }
     // Without room there are rings that the proxy has not heard yet; without a proxy, who looks will see it.
     (void)co_local_send(connection->socket, "!", 1, -1);
 }
@@ -106,7 +131,10 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
     co_store_relaxed(&connection->probed, word); // relaxed: the proxy reads it after a message
     int error = hello_say(connection, config, fd);
     if (error == 0) {
-        error = co_local_receive_all(connection->socket, bytes, sizeof bytes, config->until_ns);
+        error = co_local_receive_all_with(connection->socket, bytes, sizeof bytes, config->until_ns, &connection->bell);
+    }
+    if (connection->bell >= 0 && co_descriptor_note(connection->bell, &connection->bell_file) != 0) {
+        descriptor_close(&connection->bell);
     }
     if (error == 0) {
         error = co_offload_welcome_decode(welcome, bytes);
@@ -121,6 +149,7 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
         co_store_relaxed(&connection->probed, ~word);
         descriptor_close(&connection->socket);
         descriptor_close(&connection->proxy);
+        bell_close(connection);
     }
     return error;
 }
@@ -197,6 +226,7 @@ static void connection_release(struct co_rank_connection *connection)
     }
     descriptor_close(&connection->socket);
     descriptor_close(&connection->proxy);
+    bell_close(connection);
     memory_release(connection);
     free(connection);
 }
@@ -207,7 +237,7 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
     if (connection == NULL) {
         return -ENOMEM;
     }
-    connection->socket = connection->proxy = connection->copies.file = -1;
+    connection->socket = connection->proxy = connection->bell = connection->copies.file = -1;
     connection->heartbeat.deadline_ns = config->deadline_ns;
     connection->progress = config->progress;
     connection->context = config->context;
@@ -244,6 +274,7 @@ void co_rank_connection_forked(struct co_rank_connection *connection)
 {
     descriptor_close(&connection->socket);
     descriptor_close(&connection->proxy);
+    bell_close(connection);
     memory_release(connection);
     connection->is_lost = true;
 }

@@ -20,6 +20,7 @@ static struct co_offload_job a_job(void)
                                  .lend = CO_OFFLOAD_LEND_STAGE,
                                  .groups_max = 3,
                                  .ends_max = 4,
+                                 .sources = (uint32_t)15 << 24,
                                  .staging_bytes = (uint64_t)1 << 40,
                                  .auth = 2,
                                  .deadline_ns = 13,
@@ -39,7 +40,7 @@ static void a_job_comes_as_it_went(void **state)
     uint8_t bytes[CO_OFFLOAD_JOB_BYTES], again[CO_OFFLOAD_JOB_BYTES];
 
     co_offload_job_encode(bytes, &job);
-    assert_int_equal(bytes[CO_OFFLOAD_JOB_BYTES - 1], 14); // nothing is left out
+    assert_int_equal(bytes[CO_OFFLOAD_JOB_BYTES - 1], 15); // nothing is left out
     assert_int_equal(co_offload_job_decode(&back, bytes), 0);
     co_offload_job_encode(again, &back);
     assert_memory_equal(bytes, again, sizeof bytes);

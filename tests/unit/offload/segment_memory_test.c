@@ -129,7 +129,7 @@ static void a_limit_of_file_sizes_is_kept(void **state)
         int status = -1;
         pid_t child = fork();
         if (child == 0) {
-            _exit(within_a_limit_of_file_sizes(sizeof(struct co_segment_memory) - !has_room, has_room ? 0 : -ENOSPC));
+            _exit(within_a_limit_of_file_sizes(sizeof(struct co_segment_memory) - !has_room, has_room ? 0 : -EFBIG));
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));

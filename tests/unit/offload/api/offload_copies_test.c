@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -232,12 +233,36 @@ static void who_wants_no_copies_has_none(void **state)
     with_setting("attach", "0", forbidden_and_attached);
 }
 
+// What a rank shares with its proxy is a file, and what it copies lies behind that.
+static void limited(void)
+{
+    struct rlimit limit = {.rlim_cur = 1024, .rlim_max = RLIM_INFINITY};
+    struct castoff_offload_world *world;
+    struct castoff_offload_job job = {.struct_bytes = sizeof job,
+                                      .rank = ranks_own,
+                                      .size = ranks_count,
+                                      .allgather = ranks_gather,
+                                      .command = ranks_command()};
+
+    MUST(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    MUST(castoff_offload_open(&world, &job) == -EFBIG);
+    MUST(strstr(castoff_offload_why(), "ulimit -f") != NULL);
+}
+
+static void a_limit_of_file_sizes_is_named(void **state)
+{
+    (void)state;
+    with_setting("auto", "0", limited);
+    with_setting("copy", "0", limited);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_setting_has_ranks_copy),
         cmocka_unit_test(where_the_kernel_forbids_it_ranks_copy_and_say_so),
         cmocka_unit_test(who_wants_no_copies_has_none),
+        cmocka_unit_test(a_limit_of_file_sizes_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

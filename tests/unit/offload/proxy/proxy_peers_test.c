@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A proxy that closes its connections while words of it still wait here, since the other one does not read: those
-// leave first. The other one is a child that reads only once this process sleeps: in the close, or, were it to close too
-// early, in waiting for the child.
+// leave first. The other one is a child that reads only once this process sleeps: in the close, or, were it to close
+// too early, in waiting for the child.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-uint32_t proxy_rig_ends_max = 6;
+uint32_t proxy_rig_ends_max = 6, proxy_rig_sources;
 
 static void completed(void *context, int rank, uint32_t ticket, const struct co_offload_completion *completion)
 {
@@ -31,7 +31,8 @@ void proxy_rig_open(struct proxy_rig *rig, int proxies, const int proxy_of_rank[
                                      .proxy_of_rank = rig->proxy_of_rank,
                                      .piece_bytes = RIG_PIECE,
                                      .groups_max = 3,
-                                     .ends_max = proxy_rig_ends_max};
+                                     .ends_max = proxy_rig_ends_max,
+                                     .sources = proxy_rig_sources};
     struct co_proxy_output output = {rig, completed};
     for (config.self = 0; config.self < proxies; config.self++) {
         assert_int_equal(

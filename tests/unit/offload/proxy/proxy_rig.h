@@ -25,6 +25,7 @@ struct proxy_rig {
 };
 
 extern uint32_t proxy_rig_ends_max; // 6, unless a test's main says otherwise
+extern uint32_t proxy_rig_sources;  // 0, likewise
 
 // Rank i is of proxy proxy_of_rank[i], below `proxies`. Memory of rank i is filled with i + 1.
 void proxy_rig_open(struct proxy_rig *rig, int proxies, const int proxy_of_rank[RIG_RANKS]);

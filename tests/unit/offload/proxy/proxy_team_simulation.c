@@ -134,7 +134,8 @@ static void open_job(struct team_simulation *simulation, unsigned seed, const st
                                      .proxy_of_rank = simulation->proxy_of_rank,
                                      .piece_bytes = 1 + team_roll(simulation, 30),
                                      .groups_max = TEAM_USES,
-                                     .ends_max = 4096};
+                                     .ends_max = 4096,
+                                     .sources = team_roll(simulation, 4)};
     config.first_number = limits->first_max > 0 ? limits->first_max - team_roll(simulation, 4) : 0;
     struct co_proxy_output output = {simulation, team_completed};
     for (config.self = 0; config.self < proxies; config.self++) {
