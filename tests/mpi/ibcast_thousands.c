@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Thousands of nonblocking collectives outstanding on one communicator between hosts, of which one is late: each rank
 // in turn. They are waited for in reverse order, or by MPI_Waitall. castoff moves the oldest of them, not all at once:
-// what each turn looks at, and the memory for what is under way, must not grow with what the program has started. (Where
-// chunks are lost, copies that are kept for who may ask for them again are in that memory, too.)
+// what each turn looks at, and the memory for what is under way, must not grow with what the program has started.
+// Where chunks are lost, copies that are kept for who may ask for them again are in that memory, too.
 // ranks: 2 3
 // mpirun: --mca coll basic,self,libnbc
 // environment: CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo
