@@ -16,7 +16,7 @@ try() { # numbers of ranks, parts of names
 }
 
 try "1 2 3 4 5 6 7 8" allgatherv_sizes allgatherv_shapes allgatherv_equal allgatherv_datatypes allgatherv_outstanding \
-    allgatherv_threads ibcast_datatypes ibcast_start_order
+    allgatherv_threads allgatherv_strange_types ibcast_datatypes ibcast_start_order
 # With one rank native gives one request for all that is over at once.
 try "2 3 4 5 6 7 8" ibcast_outstanding iallgather_outstanding persistent_order persistent_threads
 # From seven ranks on native's own answers are other ones in each run (statuses), or it ends by SIGSEGV (communicators

@@ -44,7 +44,7 @@ CASTOFF_AGAIN = 5
 UNSURE = "once"
 
 Test = collections.namedtuple("Test", "folder program ranks arguments verdict limit")
-Run = collections.namedtuple("Run", "outcome output seconds")
+Run = collections.namedtuple("Run", "outcome output seconds taken", defaults=({},))
 
 
 def read_lists(options):
@@ -140,6 +140,7 @@ class Runner:
         if mode != "native":
             environment |= {name: value for name, value in MODES[mode].items()
                             if self.options.family != "mpich" or name not in MPICH_LACKS}
+            environment["CASTOFF_REPORT"] = str(scratch / "report.json")
         command = self.command(test, mode)
         start = time.monotonic()
         process = subprocess.Popen(command, cwd=self.options.build / test.folder, env=environment, text=True,
@@ -161,8 +162,9 @@ class Runner:
         self.running.discard(process)
         seconds = time.monotonic() - start
         self.sweep(mark)
+        taken = calls_taken(scratch / "report.json")
         subprocess.run(["rm", "-rf", scratch], check=False)
-        return Run(outcome, output, seconds)
+        return Run(outcome, output, seconds, taken)
 
     def until_failure(self, test, mode, times):
         """The first of so many runs that fails."""
@@ -189,6 +191,15 @@ class Runner:
                 if not self.until_failure(test, mode, CASTOFF_AGAIN):
                     runs[mode] = runs[mode]._replace(outcome=f"{UNSURE} {runs[mode].outcome}")
         return test, {} if self.broken_off else runs
+
+
+def calls_taken(report):
+    """How many of each collective castoff took; of a test that ends early nobody knows."""
+    try:
+        calls = json.loads(report.read_text())["calls"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return {name: call["taken"] for name, call in calls.items() if call["taken"] > 0}
 
 
 def judge(test, status, output):
@@ -234,6 +245,16 @@ def table(results, modes):
     return lines
 
 
+def taken_lines(results, modes):
+    """What the tests were about: without it nobody would notice that all calls went to native."""
+    for mode in modes:
+        taken = collections.Counter()
+        for _, runs in results:
+            taken.update(runs[mode].taken if mode in runs else {})
+        said = ", ".join(f"{name} {number}" for name, number in sorted(taken.items()))
+        yield f"taken in {mode}: {said or 'nothing'}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, required=True, help="where the suite was built")
@@ -270,7 +291,7 @@ def main():
             log.write(json.dumps([label(test), {mode: run._asdict() for mode, run in runs.items()}]) + "\n")
             log.flush()
     results.sort(key=lambda result: tests.index(result[0]))
-    print("\n".join(table(results, modes)))
+    print("\n".join([*table(results, modes), *taken_lines(results, modes)]))
     failed = 0
     for test, runs in results:
         for mode in differs(runs):

@@ -59,7 +59,8 @@ configure() {
     [ "$family" = mpich ] || printf '#define %s\n' '__mpi_interface_removed__(function, successor)' \
         'OMPI_OMIT_MPI1_COMPAT_DECLS 0' 'OMPI_REMOVED_USE_STATIC_ASSERT 0' >removed_calls.h
     if [ "$family" = open_mpi ] && mpicc --showme:version 2>/dev/null | grep -q 'Open MPI [0-4]'; then
-        for call in Barrier Bcast Allgather Allgatherv Alltoall Alltoallv Allreduce Gather Scatter Reduce; do
+        for call in Barrier Bcast Allgather Allgatherv Alltoall Alltoallv Alltoallw Allreduce Gather Gatherv Scatter \
+            Scatterv Reduce Reduce_scatter Reduce_scatter_block Scan Exscan; do
             echo "#define MPI_${call}_init MPIX_${call}_init" >>removed_calls.h
         done
     fi

@@ -2,7 +2,10 @@
 //
 // Operations from submission to completion. Any thread submits, without a lock; whoever holds the engine takes the
 // submissions into their teams' lists and moves them. On a team with several ranks on a node one operation runs at a
-// time; where every node has one rank, operations overlap, started strictly in the order of their submission.
+// time; where every node has one rank, operations overlap, started strictly in the order of their submission. So many
+// at a time alone: each turn looks at all that have begun, here and in the protocol, and programs may have thousands
+// outstanding. The oldest one of all members has begun everywhere, or its call has not been made, so nothing waits in a
+// circle.
 #include "engine/collective/task.h"
 
 #include <assert.h>
@@ -16,6 +19,8 @@
 #include "engine/progress/team_failure.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
+
+#define UNDER_WAY_MOST 256
 
 static void enlist(struct co_task *task)
 {
@@ -128,13 +133,15 @@ static void complete(struct co_task *task)
 static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_turn *turn)
 {
     struct co_task **link = &team->oldest;
+    int under_way = 0;
     while (*link != NULL) {
         struct co_task *task = *link;
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;
         if (!has_ended) {
-            if (!team->is_flat) {
+            under_way++;
+            if (under_way == (team->is_flat ? UNDER_WAY_MOST : 1)) {
                 break; // the next one waits for this one
             }
             link = &task->next;
