@@ -60,7 +60,8 @@ apart() {
 inside() { # command..., in the Debian in $root
     # shellcheck disable=SC2016 # for the shell that it starts
     apart sh -c 'mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" &&
-        mount -t tmpfs tmpfs "$0/tmp" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' \
+        mount -t tmpfs tmpfs "$0/tmp" &&
+        mkdir -p "$0/dev/pts" && mount -t devpts -o ptmxmode=0666 devpts "$0/dev/pts" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' \
         "$root" "$@"
 }
 

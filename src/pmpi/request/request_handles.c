@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define BLOCK_REQUESTS 64
-#define FETCH_AHEAD 8 // requests, of those in an array
 
 struct block {
     struct block *next;
@@ -47,13 +46,10 @@ static size_t cell_of(MPI_Request handle, size_t mask)
     return (size_t)CO_HANDLE_HASH(handle) & mask;
 }
 
-struct co_mpi_request *co_request_handles_find(MPI_Request handle)
+// From the cell of the handle's hash on.
+static struct co_mpi_request *find_from(const struct handle_table *table, size_t cell, MPI_Request handle)
 {
-    struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
-    if (table == NULL) {
-        return NULL;
-    }
-    for (size_t i = cell_of(handle, table->mask);; i = (i + 1) & table->mask) {
+    for (size_t i = cell;; i = (i + 1) & table->mask) {
         MPI_Request there = co_load_acquire(&table->cells[i].handle); // acquire P2
         if (there == handle) {
             return table->cells[i].request;
@@ -64,19 +60,52 @@ struct co_mpi_request *co_request_handles_find(MPI_Request handle)
     }
 }
 
-void co_request_handles_fetch(const MPI_Request handles[], int count)
+struct co_mpi_request *co_request_handles_find(MPI_Request handle)
 {
-    struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
-    if (table == NULL || count <= FETCH_AHEAD) {
-        return;
+    const struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
+    return table == NULL ? NULL : find_from(table, cell_of(handle, table->mask), handle);
+}
+
+static inline void fetch_cell(struct co_request_walk *walk, int i)
+{
+    if (i < walk->count && walk->handles[i] != pool.done) {
+        size_t cell = cell_of(walk->handles[i], walk->table->mask);
+        walk->cells[(unsigned)i % CO_REQUEST_WALK_AHEAD] = cell;
+        __builtin_prefetch(&walk->table->cells[cell]);
     }
-    const struct cell *near = &table->cells[cell_of(handles[FETCH_AHEAD], table->mask)];
-    if (co_load_acquire(&near->handle) == handles[FETCH_AHEAD]) { // acquire P2
-        __builtin_prefetch(near->request);
+}
+
+static inline void fetch_request(const struct co_request_walk *walk, int i)
+{
+    if (i < walk->count && walk->handles[i] != pool.done) {
+        const struct cell *cell = &walk->table->cells[walk->cells[(unsigned)i % CO_REQUEST_WALK_AHEAD]];
+        if (co_load_acquire(&cell->handle) == walk->handles[i]) { // acquire P2
+            __builtin_prefetch(cell->request);
+        }
     }
-    if (count > 2 * FETCH_AHEAD) {
-        __builtin_prefetch(&table->cells[cell_of(handles[2 * FETCH_AHEAD], table->mask)]);
+}
+
+void co_request_walk_begin(struct co_request_walk *walk, int count, const MPI_Request handles[])
+{
+    // Acquire P1. What the array names was there before, and so it is in this table, whatever comes after.
+    walk->table = co_load_acquire(&pool.table);
+    walk->count = walk->table == NULL ? 0 : count;
+    walk->handles = handles;
+    for (int i = 0; i < CO_REQUEST_WALK_AHEAD && i < walk->count; i++) {
+        fetch_cell(walk, i);
     }
+}
+
+struct co_mpi_request *co_request_walk_find(struct co_request_walk *walk, int i)
+{
+    bool is_none = walk->table == NULL || walk->handles[i] == pool.done;
+    return is_none ? NULL : find_from(walk->table, walk->cells[(unsigned)i % CO_REQUEST_WALK_AHEAD], walk->handles[i]);
+}
+
+void co_request_walk_pass(struct co_request_walk *walk, int i)
+{
+    fetch_cell(walk, i + CO_REQUEST_WALK_AHEAD);
+    fetch_request(walk, i + CO_REQUEST_WALK_AHEAD / 2);
 }
 
 static void insert_locked(struct handle_table *table, struct co_mpi_request *request)

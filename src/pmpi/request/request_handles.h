@@ -6,6 +6,8 @@
 #ifndef CASTOFF_PMPI_REQUEST_HANDLES_H
 #define CASTOFF_PMPI_REQUEST_HANDLES_H
 
+#include <stddef.h>
+
 #include "mpi_below/next_mpi.h"
 
 struct co_mpi_request;
@@ -28,8 +30,21 @@ void co_request_handles_give(struct co_mpi_request *request);
 // The request behind a handle, in use or not; NULL: a native one.
 struct co_mpi_request *co_request_handles_find(MPI_Request handle);
 
-// For a walk through an array of handles, told at each of them what is left: what is looked up next comes to the cache.
-void co_request_handles_fetch(const MPI_Request handles[], int count);
+// A walk through an array of handles, from the first on: what is looked up soon comes to the cache, and each place in
+// the table is found once.
+#define CO_REQUEST_WALK_AHEAD 16
+struct handle_table;
+struct co_request_walk {
+    const struct handle_table *table;
+    const MPI_Request *handles;
+    int count;
+    size_t cells[CO_REQUEST_WALK_AHEAD]; // of the handles from the present one on
+};
+
+void co_request_walk_begin(struct co_request_walk *walk, int count, const MPI_Request handles[]);
+// As co_request_handles_find, of the present handle; then on to the next one.
+struct co_mpi_request *co_request_walk_find(struct co_request_walk *walk, int i);
+void co_request_walk_pass(struct co_request_walk *walk, int i);
 
 // Calls visit for every request there is, in use or not.
 void co_request_handles_visit(void (*visit)(struct co_mpi_request *request, void *arg), void *arg);

@@ -9,6 +9,7 @@
 // is completed one by one, each as it is done, until one fails. Testall is all or nothing: ours are looked at without
 // being consumed, then native decides. Hot; any thread.
 #include "base/clock.h"
+#include "pmpi/p2p/freed_receives.h"
 #include "pmpi/request/requests.h"
 
 #include <stdlib.h>
@@ -41,13 +42,16 @@ static bool gets_done_soon(struct all *all, const struct co_mpi_request *request
 static int complete_front(struct all *all)
 {
     MPI_Request done = co_request_handles_done(), null = co_next.request_null;
+    struct co_request_walk walk;
     int i = 0;
+    co_freed_receives_finish();
+    co_request_walk_begin(&walk, all->count, all->handles);
     while (i < all->count && !has_failed(all)) {
-        co_request_handles_fetch(all->handles + i, all->count - i);
         bool has_ended = all->handles[i] == done || all->handles[i] == null; // a window of sends is full of these
-        struct co_mpi_request *request = has_ended ? NULL : co_request_of(all->handles[i]);
-        if (request != NULL) {
-            if (!gets_done_soon(all, request)) {
+        struct co_mpi_request *request = has_ended ? NULL : co_request_walk_find(&walk, i);
+        co_request_walk_pass(&walk, i);
+        if (request != NULL && co_load_acquire(&request->kind) != NULL) { // acquire E1
+            if (!co_request_is_done(request) && !gets_done_soon(all, request)) {
                 break;
             }
             co_request_complete_entry(&all->handles[i], request, all->statuses, i, &all->failure);
