@@ -43,6 +43,7 @@ struct co_mcast_group {
     uint32_t *latest;       // operation of the latest first transmission
     uint32_t *credit_every; // chunks after which the source wants credit, 0: the quantum
     uint32_t *unheard;      // blocks in a row that came by repair alone
+    uint32_t unheard_run;   // likewise, of whatever source
     uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
     uint32_t turn;
     uint64_t quiet_until_ns;               // no block is overdue
@@ -83,6 +84,7 @@ struct co_mcast_group {
 };
 
 #define CO_DEAF_BLOCKS 3 // that came by repair alone
+#define CO_DEAF_TO_ALL 6 // likewise, of each source of an operation, if they are so many
 
 // Does the source's multicast not come here?
 static inline bool co_group_is_deaf(const struct co_mcast_group *group, int source)
