@@ -76,7 +76,8 @@ struct co_mcast_group {
     uint64_t held_ns;              // until then the pace held it back, 0: it did not
     uint32_t ack_request_sequence; // low half of the last request for an ACK, for the round trip
     unsigned ack_requests;
-    bool is_stalled; // the window held the sender back
+    bool is_stalled;   // the window held the sender back, or the turns of others
+    bool wants_credit; // it was the window
     // Signs of life.
     int next_asked, suspect; // member; member plus one that owes an answer, 0: none
     unsigned suspect_asked;  // times

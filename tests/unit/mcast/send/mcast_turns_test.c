@@ -110,12 +110,14 @@ static void a_short_block_is_in_nobodys_way(void **state)
 {
     (void)state;
     struct job job;
+    uint64_t stalls = co_counter_read(CO_COUNT_WINDOW_STALLS);
     open(&job, short_or_long);
     for (unsigned time = 0; time < 2; time++) {
         uint64_t took_ns = run_once(&job), limit_ns = job.bytes * CO_NS_PER_S / 1250000;
         print_message("%lu %% of the limit\n", (unsigned long)(100 * took_ns / limit_ns));
         assert_true(took_ns < limit_ns * 5 / 4);
     }
+    assert_int_equal(co_counter_read(CO_COUNT_WINDOW_STALLS), stalls); // they wait for turns, not for credit
     close_all(&job);
 }
 
