@@ -164,7 +164,7 @@ void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *
     if (co_group_is_deaf(group, chunk->source)) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d comes again", group->members[chunk->source]);
     }
-    group->unheard[chunk->source] = 0;
+    group->unheard[chunk->source] = group->unheard_run = 0;
     if (!is_new) {
         return;
     }
@@ -299,17 +299,48 @@ void co_nack_source_waits(struct co_mcast_group *group, int source)
     }
 }
 
+static void is_deaf_to(struct co_mcast_group *group, int source)
+{
+    co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d does not come: its data is fetched",
+           group->members[source]);
+    group->unheard[source] = CO_DEAF_BLOCKS;
+    group->is_quiet = false;
+}
+
+static void is_unheard(struct co_mcast_op *op, int source)
+{
+    struct co_mcast_group *group = op->group;
+    if (!co_group_is_deaf(group, source) && ++group->unheard[source] == CO_DEAF_BLOCKS) {
+        is_deaf_to(group, source);
+    }
+    group->unheard_run++;
+}
+
+// Where many send, that nothing comes of anybody shows in one operation, and not in the third. Those that it still
+// waits for are asked for as before.
+static void look_back(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    uint32_t others = (uint32_t)op->senders - (op->send_chunks > 0);
+    bool is_deaf = op->root < 0 && op->blocks_missing == 0 && others >= CO_DEAF_TO_ALL && group->unheard_run >= others;
+    for (int i = 0; i < group->count && is_deaf; i++) {
+        if (i != group->self && !co_group_is_deaf(group, i)) {
+            is_deaf_to(group, i);
+        }
+    }
+}
+
 // Of a block that came by repair alone nobody has heard the source: when that is so again and again, its multicast
 // does not come here.
 void co_nack_block_arrived(struct co_mcast_op *op, int source)
 {
     struct co_mcast_group *group = op->group;
-    if (!co_operation_block(op, source)->is_heard && !co_group_is_deaf(group, source) &&
-        ++group->unheard[source] == CO_DEAF_BLOCKS) {
-        co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d does not come: its data is fetched",
-               group->members[source]);
-        group->is_quiet = false;
+    if (co_operation_block(op, source)->is_heard) {
+        group->unheard_run = 0;
+    } else {
+        is_unheard(op, source);
     }
+    look_back(op);
     for (struct co_mcast_op *later = op->next; later != NULL; later = later->next) {
         struct co_receive_block *block = co_operation_block(later, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {

@@ -120,14 +120,9 @@ static uint8_t credit_shift(const struct co_mcast_op *op)
     return co_send_window_credit_shift(&op->group->window, (uint32_t)co_operation_senders(op));
 }
 
-static const struct co_receive_block *own_block(const struct co_mcast_op *op)
-{
-    return co_operation_block((struct co_mcast_op *)op, op->group->self);
-}
-
 static size_t bytes_of(const struct co_mcast_op *op, uint32_t first, uint32_t count, size_t chunk_bytes)
 {
-    const struct co_receive_block *block = own_block(op);
+    const struct co_receive_block *block = co_operation_block((struct co_mcast_op *)op, op->group->self);
     size_t end = (size_t)(first + count) * chunk_bytes;
     return (end < block->bytes ? end : block->bytes) - (size_t)first * chunk_bytes;
 }
@@ -221,6 +216,11 @@ static uint32_t whose_turn(struct co_mcast_op *op)
     return co_send_turns_room(&op->turns, op->next_psn, co_send_turns_most(&op->group->window.shared.rate));
 }
 
+static bool waits_for_turn(struct co_mcast_op *op)
+{
+    return op->turns.senders > 0 && whose_turn(op) == 0;
+}
+
 // Of `room` by the window alone. By turns a few may be in flight, whatever the window says, for that tells nothing
 // before the first word of members, and comes too late after it.
 static uint32_t turns_room(struct co_mcast_op *op, uint32_t room)
@@ -273,7 +273,7 @@ static uint64_t stalled_due_ns(struct co_mcast_op *op)
     struct co_send_window *window = &op->group->window;
     uint32_t senders = (uint32_t)co_operation_senders(op);
     uint64_t give_up_ns = co_send_rate_give_up_ns(&co_send_window_limit(window, senders)->rate, senders);
-    if (op->turns.senders == 0 || whose_turn(op) > 0) {
+    if (!waits_for_turn(op)) {
         return give_up_ns;
     }
     uint64_t turn_ns = turn_due_ns(op);
@@ -299,9 +299,11 @@ static uint32_t room_of(struct co_mcast_op *op)
     if (group->held_ns != 0 && now_ns > group->held_ns) {
         co_send_queue_late(&rate->queue, (now_ns - group->held_ns) / CO_NS_PER_US);
     }
-    if (room == 0 && !group->is_stalled) {
+    bool wants_credit = room == 0 && !waits_for_turn(op);
+    if (wants_credit && !group->wants_credit) {
         co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
     }
+    group->wants_credit = wants_credit;
     group->is_stalled = room == 0;
     uint64_t due_ns = room == 0         ? stalled_due_ns(op)
                       : allowed < least ? co_send_rate_due_ns(rate, sending, least)
@@ -358,18 +360,13 @@ bool co_transmit_account(const struct co_send_part *part)
     return sent == part->count;
 }
 
-static struct co_chunk own_chunk(const struct co_send_part *part)
-{
-    return (struct co_chunk){.source = (uint16_t)part->op->group->self, .credit_shift = part->credit_shift};
-}
-
 void co_operation_transmit(struct co_mcast_op *op)
 {
     struct co_send_part part;
     while (op->next_psn < op->send_chunks && next_part(op, &part)) {
         struct co_destination to = {CO_TO_GROUP, part.subgroup};
-        struct co_chunk as = own_chunk(&part);
-        part.sent = send_some(op, own_block(op), &as, part.first, part.count, to);
+        struct co_chunk as = {.source = (uint16_t)op->group->self, .credit_shift = part.credit_shift};
+        part.sent = send_some(op, co_operation_block(op, op->group->self), &as, part.first, part.count, to);
         if (!co_transmit_account(&part)) {
             return;
         }
@@ -393,7 +390,8 @@ void co_mcast_send_run(struct co_mcast *mcast)
 {
     struct co_send_part *part = &mcast->part;
     struct co_destination to = {CO_TO_GROUP, part->subgroup};
-    struct co_chunk as = own_chunk(part);
-    fill_batch(&mcast->sender_batch, part->op, own_block(part->op), &as, part->first, part->count);
+    struct co_chunk as = {.source = (uint16_t)part->op->group->self, .credit_shift = part->credit_shift};
+    fill_batch(&mcast->sender_batch, part->op, co_operation_block(part->op, part->op->group->self), &as, part->first,
+               part->count);
     part->sent = mcast->transport->ops->send(mcast->transport, to, mcast->sender_batch.datagrams, part->count);
 }

@@ -43,6 +43,7 @@ struct co_mcast_group {
     uint32_t *latest;       // operation of the latest first transmission
     uint32_t *credit_every; // chunks after which the source wants credit, 0: the quantum
     uint32_t *unheard;      // blocks in a row that came by repair alone
+    uint32_t unheard_run;   // likewise, of whatever source
     uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
     uint32_t turn;
     uint64_t quiet_until_ns;               // no block is overdue
@@ -75,7 +76,8 @@ struct co_mcast_group {
     uint64_t held_ns;              // until then the pace held it back, 0: it did not
     uint32_t ack_request_sequence; // low half of the last request for an ACK, for the round trip
     unsigned ack_requests;
-    bool is_stalled; // the window held the sender back
+    bool is_stalled;   // the window held the sender back, or the turns of others
+    bool wants_credit; // it was the window
     // Signs of life.
     int next_asked, suspect; // member; member plus one that owes an answer, 0: none
     unsigned suspect_asked;  // times
@@ -83,6 +85,7 @@ struct co_mcast_group {
 };
 
 #define CO_DEAF_BLOCKS 3 // that came by repair alone
+#define CO_DEAF_TO_ALL 6 // likewise, of each source of an operation, if they are so many
 
 // Does the source's multicast not come here?
 static inline bool co_group_is_deaf(const struct co_mcast_group *group, int source)

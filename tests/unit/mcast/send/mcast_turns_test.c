@@ -110,12 +110,14 @@ static void a_short_block_is_in_nobodys_way(void **state)
 {
     (void)state;
     struct job job;
+    uint64_t stalls = co_counter_read(CO_COUNT_WINDOW_STALLS);
     open(&job, short_or_long);
     for (unsigned time = 0; time < 2; time++) {
         uint64_t took_ns = run_once(&job), limit_ns = job.bytes * CO_NS_PER_S / 1250000;
         print_message("%lu %% of the limit\n", (unsigned long)(100 * took_ns / limit_ns));
         assert_true(took_ns < limit_ns * 5 / 4);
     }
+    assert_int_equal(co_counter_read(CO_COUNT_WINDOW_STALLS), stalls); // they wait for turns, not for credit
     close_all(&job);
 }
 
@@ -138,6 +140,27 @@ static void what_was_lost_once_costs_later_operations_nothing(void **state)
     }
     print_message("later %lu %% of the first\n", (unsigned long)(100 * later_ns / first_ns));
     assert_true(later_ns * 10 < first_ns * 13);
+}
+
+// In the first operation it has to be learned; of each source apart it was learned in three.
+static void who_hears_nobody_is_known_after_one_operation(void **state)
+{
+    (void)state;
+    struct job job;
+    open(&job, all_short);
+    run_once(&job);
+    uint64_t before_ns = run_once(&job);
+    job.world.transport[1]->ops->leave(job.world.transport[1], 0);
+    run_once(&job);
+    uint64_t two_ns = run_once(&job) + run_once(&job);
+    print_message("%lu %% of the time before\n", (unsigned long)(50 * two_ns / before_ns));
+    assert_true(two_ns < 4 * before_ns);
+    assert_int_equal(job.world.transport[1]->ops->join(job.world.transport[1], 0), 0);
+    for (unsigned time = 0; time < 3; time++) {
+        run_once(&job);
+    }
+    assert_true(run_once(&job) < before_ns * 5 / 4);
+    close_all(&job);
 }
 
 static void who_is_late_is_waited_for_but_not_for_ever(void **state)
@@ -166,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_block_is_in_nobodys_way),
         cmocka_unit_test(what_was_lost_once_costs_later_operations_nothing),
+        cmocka_unit_test(who_hears_nobody_is_known_after_one_operation),
         cmocka_unit_test(who_is_late_is_waited_for_but_not_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
