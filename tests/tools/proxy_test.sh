@@ -61,8 +61,8 @@ reports_json() { # ranks
         grep -q '"proxy_calls_cached": 6,' "$work/report.json"
 }
 
-finds_none() { # why: MPI_Ialltoall by castoff's preload
-    "$build/castoff" mpirun --oversubscribe -n 2 "$build/bench/traffic" ialltoall 8 3 >"$work/out" 2>&1
+finds_none() { # why, bytes: MPI_Ialltoall by castoff's preload
+    "$build/castoff" mpirun --oversubscribe -n 2 "$build/bench/traffic" ialltoall "${2:-8}" 3 >"$work/out" 2>&1
     status=$?
     cat "$work/out"
     [ "$status" -eq 0 ] && grep -q '^ *declined 6: no_proxy$' "$work/out" &&
@@ -121,7 +121,7 @@ ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: prox
     env CASTOFF_PROXY=no "$build/castoff" info
 ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
 if [ ! -x "$build/examples/offload_ring" ]; then
-    skipped=$((skipped + 15))
+    skipped=$((skipped + 18))
     echo "make examples has not built build/examples"
 else
     ok "a ring of two ranks" right_bytes 2 mpirun
@@ -148,6 +148,12 @@ else
     ok "so has its JSON" reports_json 2
     CASTOFF_REPORT=-
     ok "a report says why calls found none" finds_none " by CASTOFF_PROXY=auto, as each node would need a core for them"
+    CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s # two nodes of one rank
+    export CASTOFF_NODE_RANKS CASTOFF_UDP_INTERFACE CASTOFF_PROBE
+    ok "and that they are worth a try" finds_none ".*; worth a try: 6 all-to-all calls of 256 KiB" 262144
+    ok "but not of shorter blocks" finds_none ".*(yes has them)\$" 262143
+    unset CASTOFF_NODE_RANKS CASTOFF_UDP_INTERFACE CASTOFF_PROBE
+    ok "nor in a node" finds_none ".*(yes has them)\$" 262144
     CASTOFF_PROXY=no && export CASTOFF_PROXY
     ok "so it does where they are off" finds_none ": CASTOFF_PROXY=no"
     unset CASTOFF_PROXY

@@ -7,6 +7,7 @@
 #include "base/settings.h"
 #include "pmpi/life/process.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static struct co_proxied_world *world;
@@ -139,12 +140,20 @@ const char *co_proxies_state(struct co_proxied_counts *counts)
     return state;
 }
 
-const char *co_proxies_why_none(void)
+const char *co_proxies_why_none(uint64_t large)
 {
 #ifdef CO_HAS_LARGE_COUNTS
+    (void)large;
     return NOT_HERE;
 #else
+    static char text[CO_PROXIED_WHY_BYTES];
     const char *why = co_proxied_why_none(co_setting_number(CO_SET_PROXY));
-    return why != NULL ? why : "";
+    if (why == NULL || large == 0 || co_setting_number(CO_SET_PROXY) != CO_AUTO) {
+        return why != NULL ? why : "";
+    }
+    snprintf(text, sizeof text,
+             "%s; worth a try: %" PRIu64 " all-to-all calls of 256 KiB a pair or more between hosts had none", why,
+             large);
+    return text;
 #endif
 }

@@ -19,6 +19,8 @@ extern struct co_proxies co_proxies; // who begins a call counts it in under_way
 
 // For the report, also once they are closed.
 const char *co_proxies_state(struct co_proxied_counts *counts); // "": no proxies were wanted
-const char *co_proxies_why_none(void);                          // of MPI calls that found none, where none were wanted
+// Of MPI calls that found none, where none were wanted: why. `large`: MPI_Ialltoall and its like of long blocks between
+// hosts, for which proxies are worth a try.
+const char *co_proxies_why_none(uint64_t large);
 
 #endif
