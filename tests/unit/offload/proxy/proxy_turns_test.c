@@ -17,7 +17,7 @@
 static struct proxy_rig rig;
 
 enum { TEAM = 70, BLOCK = 40, RECEIVE = 512 }; // three records a block; where it comes to in a rank's memory
-_Static_assert(BLOCK > RIG_PIECE, "blocks are long");
+_Static_assert((int)BLOCK > (int)RIG_PIECE, "blocks are long");
 
 static int say(int rank, struct co_offload_command command, const uint8_t *definition)
 {
