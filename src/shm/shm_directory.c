@@ -7,11 +7,29 @@
 
 #include <errno.h>
 
+#include "base/atomics.h"
 #include "base/log.h"
+
+enum { LOOKS = 200 }; // some microseconds
+
+// Members of a new communicator come to the lock together, out of an exchange, and each holds it for less time than
+// falling asleep takes. On a busy machine who has slept comes back when the others have used up their turns of the
+// processor, waiting for it.
+static int take(pthread_mutex_t *mutex)
+{
+    for (int look = 0; look < LOOKS; look++) {
+        int error = pthread_mutex_trylock(mutex);
+        if (error != EBUSY) {
+            return error;
+        }
+        co_cpu_relax();
+    }
+    return pthread_mutex_lock(mutex);
+}
 
 static int lock(struct co_shm_header *header)
 {
-    int error = pthread_mutex_lock(&header->lock);
+    int error = take(&header->lock);
 
     if (error == EOWNERDEAD) {
         // At worst the dead owner's entry stays taken for the rest of the job.
