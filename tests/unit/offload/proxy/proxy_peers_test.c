@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "offload/local_socket.h"
 #include "offload/proxy/proxy_peers.h"
 
 enum { RECORD_BYTES = 1024, WAITING_BYTES = 8 << 20 };
