@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/poll.h"
 #include "offload/proxy/proxy_peers.h"
 
 enum { RECORD_BYTES = 1024, WAITING_BYTES = 8 << 20 };
@@ -55,7 +56,8 @@ static bool is_asleep(pid_t process)
 static void carrier_turn(struct co_carrier_tcp *tcp)
 {
     if (!co_carrier_tcp_turn(tcp, co_clock_now_ns(), false)) {
-        (void)co_local_await(co_carrier_tcp_descriptor(tcp), CO_NS_PER_MS);
+        struct pollfd asked = {.fd = co_carrier_tcp_descriptor(tcp), .events = POLLIN};
+        (void)co_poll(&asked, 1, CO_NS_PER_MS);
     }
 }
 
