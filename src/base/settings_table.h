@@ -31,7 +31,7 @@ CO_SETTING(P2P_CARRIER_EAGER, "CASTOFF_P2P_CARRIER_EAGER", EXPERT, SIZE, "64K", 
 CO_SETTING(P2P_CARRIER_MEMORY, "CASTOFF_P2P_CARRIER_MEMORY", EXPERT, SIZE, "4M", 65536, 1073741824, NULL, true, "memory of a rank for messages to and from other hosts")
 CO_SETTING(MATCH_TABLE, "CASTOFF_MATCH_TABLE", EXPERT, INT, "1048576", 16, 16777216, NULL, true, "receives, and messages without one, that a communicator finds by hashing: its tables grow to that; more wait in a list")
 CO_SETTING(MATCH_LANES, "CASTOFF_MATCH_LANES", EXPERT, INT, "1", 1, 32, NULL, true, "lanes that match the messages which have come together, each but the first a thread; 1: whoever looks for messages matches them")
-CO_SETTING(MATCH_BINS, "CASTOFF_MATCH_BINS", EXPERT, INT, "1024", 1, 1048576, NULL, true, "bins of each of its indexes at first, they grow with the tables; rounded up to a power of two")
+CO_SETTING(MATCH_BINS, "CASTOFF_MATCH_BINS", EXPERT, INT, "64", 1, 1048576, NULL, true, "bins of each of its indexes at first, they grow with the tables; rounded up to a power of two")
 CO_SETTING(PROGRESS, "CASTOFF_PROGRESS", USER, CHOICE, "auto", 0, 0, "auto|caller|threads", true, "who moves the engine: the calling program, worker threads, or auto by free cores")
 CO_SETTING(WORKERS, "CASTOFF_WORKERS", EXPERT, INT, "0", 0, 17, NULL, false, "worker threads of a rank where there are any: one sends, the others receive a subgroup each; 1 does all; 0: by free cores")
 CO_SETTING(REPORT, "CASTOFF_REPORT", USER, FILE, "", 0, 0, NULL, false, "report at finalize: - for stderr, or a file; a name ending in .json gets JSON")

@@ -19,7 +19,7 @@
 #include "p2p/channel/ring_channel.h"
 #include "p2p/p2p_open.h"
 
-#define PLACES_FIRST 1024                      // in the tables of a communicator; most never need more
+#define PLACES_FIRST 64                        // in the tables of a communicator: a page or two; they double
 #define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
 #define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known: as long as the setting allows
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
