@@ -43,7 +43,8 @@ struct co_rank_connection {
     _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
-// A program may close all that it finds and open files of its own: whatever has the number then is left alone.
+// A program may close all that it finds and open files of its own: what has the number then is left alone, unless it is
+// of the kernel's anonymous kind, too, of which all share one inode.
 static bool bell_is_there(struct co_rank_connection *connection)
 {
     if (connection->bell >= 0 && !co_descriptor_is_of(connection->bell, &connection->bell_file)) {
