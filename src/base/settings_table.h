@@ -66,7 +66,7 @@ CO_SETTING(PROXY, "CASTOFF_PROXY", EXPERT, CHOICE, "auto", 0, 0, "auto|yes|no", 
 CO_SETTING(PROXIES, "CASTOFF_PROXIES", EXPERT, INT, "1", 1, 64, NULL, true, "proxies of a node, which its ranks take in turn, for nodes with several cores that no rank has")
 CO_SETTING(PROXY_LEND, "CASTOFF_PROXY_LEND", EXPERT, CHOICE, "auto", 0, 0, "auto|attach|stage|copy", true, "how a proxy reaches a rank's memory: in pieces; whole messages through its own; the rank copies them; auto: attach, or copy where it has to")
 CO_SETTING(PROXY_STAGING, "CASTOFF_PROXY_STAGING", EXPERT, SIZE, "32M", 0, 68719476736, NULL, true, "memory of a proxy for staged messages, beyond which they go as with attach; a rank that copies keeps as much for the next ones")
-CO_SETTING(PROXY_SOURCES, "CASTOFF_PROXY_SOURCES", EXPERT, INT, "1", 0, 65535, NULL, false, "to so many others at a time a rank's all-to-all sends long blocks by its proxy, so that about as many send to it; 0: to all")
+CO_SETTING(PROXY_SOURCES, "CASTOFF_PROXY_SOURCES", EXPERT, INT, "0", 0, 65535, NULL, false, "to so many others at a time a rank's all-to-all sends long blocks by its proxy, so that about as many send to it; 0: to all")
 CO_SETTING(PROXY_CORES, "CASTOFF_PROXY_CORES", EXPERT, TEXT, "", 0, 0, NULL, false, "cores that a proxy may use, such as 0-3,7; empty: those that no rank of its node has, or all where ranks have all")
 CO_SETTING(UDP_INTERFACE, "CASTOFF_UDP_INTERFACE", USER, TEXT, "", 0, 0, NULL, false, "network interface for multicast; empty: the one that reaches the other nodes")
 CO_SETTING(UDP_GROUP, "CASTOFF_UDP_GROUP", EXPERT, GROUPS, "239.192.0.0/16", 0, 0, NULL, true, "range of group addresses; the job takes its own out of it")
