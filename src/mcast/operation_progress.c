@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"
+#include "mcast/send/send_room.h"
 #include "mcast/state/endpoint.h"
 #include "mcast/state/operation.h"
 #include "mcast/operation_memory.h"
@@ -162,7 +163,7 @@ static void send_own_block(struct co_mcast_op *op)
     }
     if (co_operation_is_for_sender(op)) {
         struct co_mcast *mcast = op->group->mcast;
-        mcast->has_part_for_sender = mcast->has_part_for_sender || co_operation_has_room(op);
+        mcast->has_part_for_sender = mcast->has_part_for_sender || co_operation_room(op) > 0;
         return;
     }
     uint32_t first = op->next_psn;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "mcast/send/allgather_schedule.h"
+#include "mcast/send/send_room.h"
 #include "mcast/state/endpoint.h"
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"

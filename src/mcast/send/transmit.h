@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Private to src/mcast: chunks on their way out (transmit.c). What may leave is said by flow_control.h. By the holder
+// Private to src/mcast: chunks on their way out (transmit.c). What may leave is said by send_room.h. By the holder
 // of the endpoint, but for the part that a sending thread carries (threads.c); `first` is a PSN.
 #ifndef CASTOFF_MCAST_SEND_TRANSMIT_H
 #define CASTOFF_MCAST_SEND_TRANSMIT_H
@@ -34,8 +34,6 @@ struct co_send_part {
     int sent; // datagrams taken, or -errno
 };
 
-// Once, before any of it has come: where many send at once.
-void co_operation_take_turns(struct co_mcast_op *op);
 void co_operation_transmit(struct co_mcast_op *op);        // own block, as far as window and queue allow
 bool co_transmit_account(const struct co_send_part *part); // of what was sent of it. True: all of it has left
 void co_operation_announce_end(struct co_mcast_op *op);
@@ -49,8 +47,6 @@ int co_transmit_repairs(struct co_mcast_op *op, const struct co_retransmit *repa
 // The tag that this chunk of it would be sent with.
 void co_repair_tag(struct co_mcast_op *op, const struct co_retransmit *repair, uint32_t psn,
                    uint8_t tag[CO_AUTH_TAG_MAX]);
-// False: the own block waits for credit, which is asked for from now on.
-bool co_operation_has_room(struct co_mcast_op *op);
 // For `room` datagrams. `auth` stays the caller's. -ENOMEM: to be closed all the same.
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
 void co_send_batch_close(struct co_send_batch *batch);

@@ -76,12 +76,12 @@ static void say_there_are_none(void)
     }
 }
 
-// `auto` has no figures yet that would say where they are faster than stock. With MPICH some members of a call may use
-// MPI_Ialltoall_c, which nobody takes.
 #ifdef CO_HAS_LARGE_COUNTS
 #define NOT_HERE "not with MPICH (CASTOFF_PROXY=no)"
 #endif
 
+// `auto` has no figures yet that would say where they are faster than stock. With MPICH some members of a call may use
+// MPI_Ialltoall_c, which nobody takes.
 static bool are_wanted(void)
 {
     if (co_proxied_why_none(co_setting_number(CO_SET_PROXY)) != NULL) {

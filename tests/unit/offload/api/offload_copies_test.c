@@ -162,11 +162,7 @@ static void run_all(bool is_told)
 {
     int file = errors_keep();
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command()};
+    struct castoff_offload_job job = ranks_job();
 
     MUST(castoff_offload_open(&world, &job) == 0); // not by ranks_world, to which -EPERM is no failure
     ranks_shared->proxy = world->proxy;
@@ -194,11 +190,7 @@ static void forbidden(void)
 static void forbidden_and_attached(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command()};
+    struct castoff_offload_job job = ranks_job();
     forbid();
     MUST(castoff_offload_open(&world, &job) == -EPERM);
     MUST(strstr(castoff_offload_why(), "ptrace_scope") != NULL);
@@ -238,11 +230,7 @@ static void limited(void)
 {
     struct rlimit limit = {.rlim_cur = 1024, .rlim_max = RLIM_INFINITY};
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command()};
+    struct castoff_offload_job job = ranks_job();
 
     MUST(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     MUST(castoff_offload_open(&world, &job) == -EFBIG);

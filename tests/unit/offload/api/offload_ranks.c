@@ -81,14 +81,19 @@ const char *ranks_command(void)
     return path;
 }
 
+struct castoff_offload_job ranks_job(void)
+{
+    return (struct castoff_offload_job){.struct_bytes = sizeof(struct castoff_offload_job),
+                                        .rank = ranks_own,
+                                        .size = ranks_count,
+                                        .allgather = ranks_gather,
+                                        .command = ranks_command()};
+}
+
 struct castoff_offload_world *ranks_world(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command()};
+    struct castoff_offload_job job = ranks_job();
     int error = castoff_offload_open(&world, &job);
 
     if (error == -EPERM) {

@@ -29,6 +29,7 @@ extern pid_t ranks_processes[RANKS_RANKS_MAX];
 extern int ranks_own, ranks_count;
 void ranks_must(bool holds, const char *what, int line);
 #define MUST(condition) ranks_must((condition), #condition, __LINE__)
+struct castoff_offload_job ranks_job(void); // of the calling rank, as ranks_world opens it
 struct castoff_offload_world *ranks_world(void);
 int ranks_gather(void *arg, const void *mine, void *all, size_t bytes);
 const char *ranks_command(void); // path of castoff

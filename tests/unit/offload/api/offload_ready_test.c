@@ -89,11 +89,7 @@ static int failing; // rank 1's allocation of that number
 static void opens_without_memory(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command()};
+    struct castoff_offload_job job = ranks_job();
     allocations_left = ranks_own == 1 ? failing : -1;
     MUST(castoff_offload_open(&world, &job) == -ENOMEM);
 }

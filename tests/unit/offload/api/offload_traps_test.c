@@ -156,11 +156,8 @@ static void no_descriptor(void)
 {
     int before = own_descriptors();
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = "/nowhere/castoff"};
+    struct castoff_offload_job job = ranks_job();
+    job.command = "/nowhere/castoff";
 
     MUST(castoff_offload_close(ranks_world()) == 0);
     MUST(own_descriptors() == before);
@@ -273,11 +270,8 @@ static void two_jobs_do_not_meet(void **state)
 static void cannot_open(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = "/nowhere/castoff"};
+    struct castoff_offload_job job = ranks_job();
+    job.command = "/nowhere/castoff";
 
     MUST(castoff_offload_open(&world, &job) == -ENOENT); // at each rank, though one alone has tried
     MUST(strstr(castoff_offload_why(), "rank 0: /nowhere/castoff cannot be started") != NULL);
@@ -301,11 +295,7 @@ static void what_one_cannot_do_is_an_error_of_all(void **state)
 static void are_off(void)
 {
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command()};
+    struct castoff_offload_job job = ranks_job();
     if (ranks_own == 1) {
         setenv("CASTOFF_PROXY", "no", 1);
     }
@@ -324,15 +314,11 @@ static void has_a_key(void)
 {
     struct castoff_offload_world *world;
     struct castoff_offload_request *send, *receive;
-    struct castoff_offload_job job = {.struct_bytes = sizeof job,
-                                      .rank = ranks_own,
-                                      .size = ranks_count,
-                                      .allgather = ranks_gather,
-                                      .command = ranks_command(),
-                                      .key = "a key that is long enough",
-                                      .key_bytes = ranks_own == 0 ? 25 : 24};
+    struct castoff_offload_job job = ranks_job();
     char in;
 
+    job.key = "a key that is long enough";
+    job.key_bytes = ranks_own == 0 ? 25 : 24;
     int error = castoff_offload_open(&world, &job); // rank 1 has another one
     if (error == -EPERM) {
         ranks_shared->is_denied = 1;
