@@ -164,8 +164,8 @@ static bool is_asked_for(const char *variable)
     return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
-// Who revokes a communicator wants every call on it to end, also those of castoff's. Who counts would find castoff's own
-// exchanges, and of the program's what is left to the library alone.
+// Who revokes a communicator wants every call on it to end, also those of castoff's. Who counts would find castoff's
+// own exchanges, and of the program's what is left to the library alone.
 const char *co_next_mpi_obstacle(void)
 {
     if (is_asked_for(co_next.family->fault_tolerance)) {

@@ -232,7 +232,8 @@ const char *co_next_mpi_mismatch(void);
 // sentence, or NULL.
 const char *co_next_mpi_obstacle(void);
 
-// Once its MPI_Init is over: whether it tolerates faults, whoever has asked for that; and why the job is not served then.
+// Once its MPI_Init is over: whether it tolerates faults, whoever has asked for that; and why the job is not served
+// then.
 bool co_next_mpi_tolerates_faults(void);
 extern const char co_next_mpi_faults[];
 

@@ -44,8 +44,8 @@ static uint64_t started(const char *folder)
     char state;
     int threads;
     unsigned long long ticks;
-    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
-                      &state, &threads, &ticks) != 3) {
+    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu", &state,
+                      &threads, &ticks) != 3) {
         return 0;
     }
     // The state is that of its first thread, which may have ended (pthread_exit in main) while others go on.
