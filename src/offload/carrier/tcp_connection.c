@@ -287,8 +287,8 @@ int64_t co_carrier_tcp_connection_receive(struct co_carrier_tcp_connection *conn
     return error;
 }
 
-// Of a piece a packet is no news: a proxy that is woken by each takes its core from a rank forty times for one. What the
-// kernel has no room for, and an end, it tells all the same.
+// Of a piece a packet is no news: a proxy that is woken by each takes its core from a rank forty times for one. What
+// the kernel has no room for, and an end, it tells all the same.
 static void await(struct co_carrier_tcp_connection *connection, size_t missing)
 {
     if (connection->connection == CO_CARRIER_BULK && missing != connection->lowest) {
