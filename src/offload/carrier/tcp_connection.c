@@ -287,13 +287,16 @@ int64_t co_carrier_tcp_connection_receive(struct co_carrier_tcp_connection *conn
     return error;
 }
 
-// Of a piece a packet is no news: a proxy that is woken by each takes its core from a rank forty times for one. What
-// the kernel has no room for, and an end, it tells all the same.
+// Of a piece a packet is no news: a proxy that is woken by each takes its core from a rank ten times for one. But one
+// that is woken by the last has to wait for a core then, so it is woken when three quarters of the rest are there, and
+// of what is left then again. What the kernel has no room for, and an end, it tells all the same.
 static void await(struct co_carrier_tcp_connection *connection, size_t missing)
 {
-    if (connection->connection == CO_CARRIER_BULK && missing != connection->lowest) {
-        co_socket_number_set(connection->socket, SOL_SOCKET, SO_RCVLOWAT, (int)missing);
-        connection->lowest = missing;
+    size_t lowest = missing - missing / 4;
+
+    if (connection->connection == CO_CARRIER_BULK && lowest != connection->lowest) {
+        co_socket_number_set(connection->socket, SOL_SOCKET, SO_RCVLOWAT, (int)lowest);
+        connection->lowest = lowest;
     }
 }
 

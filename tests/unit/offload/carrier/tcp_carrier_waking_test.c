@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What wakes the TCP carrier: of bulk a frame that is whole, not each of its packets; a peer's end; and of control
-// everything. Each packet is with the kernel, which its sender knows, before it is looked for.
+// What wakes the TCP carrier: of bulk most of what is missing of a frame, not each of its packets; a peer's end; and of
+// control everything. Each packet is with the kernel, which its sender knows, before it is looked for.
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 #include "tcp_carrier_rig.h"
 
-enum { PACKETS = 40, PACKET = 1400 };
+enum { PACKETS = 40, PACKET = 1400, WAKES = 5 };
 
 static uint8_t wire[2 * CO_CARRIER_FRAME_MAX], record[PACKETS * PACKET], got[CO_CARRIER_FRAME_MAX];
 static struct tcp_rig_fake fake;
@@ -64,16 +64,23 @@ static bool has_come(void)
     return tcp_rig.ends[0].oldest[2][connection] != NULL;
 }
 
-// All but the last byte of a frame, of which `first` bytes have been looked at.
-static void no_packet_wakes(size_t from, size_t frame)
+// The rest of a frame; how often it is looked at before its last byte has come.
+static int wakes_of(size_t from, size_t frame)
 {
+    int wakes = 0;
     for (size_t at = from; at < frame - 1; at += PACKET) {
         deliver(wire + at, frame - 1 - at < PACKET ? frame - 1 - at : PACKET);
-        assert_false(is_woken());
+        if (is_woken()) {
+            assert_true(at - from + PACKET >= (frame - from) / 2);
+            tcp_rig_turn(0);
+            wakes++;
+        }
     }
+    deliver(wire + frame - 1, 1);
+    return wakes;
 }
 
-static void a_whole_frame_wakes(void **state)
+static void few_packets_wake(void **state)
 {
     (void)state;
     begin(CO_CARRIER_BULK);
@@ -82,8 +89,7 @@ static void a_whole_frame_wakes(void **state)
         deliver(wire, PACKET);
         assert_true(is_woken()); // it has the head
         tcp_rig_turn(0);
-        no_packet_wakes(PACKET, frame);
-        deliver(wire + frame - 1, 1);
+        assert_in_range(wakes_of(PACKET, frame), 1, WAKES);
         assert_true(is_woken());
         tcp_rig_until(has_come);
         assert_int_equal(tcp_rig_take(0, 2, CO_CARRIER_BULK, got), sizeof record);
@@ -102,8 +108,7 @@ static void what_is_behind_a_frame_counts(void **state)
     tcp_rig_until(has_come);
     assert_int_equal(tcp_rig_take(0, 2, CO_CARRIER_BULK, got), 10);
     tcp_rig_turn(0);
-    no_packet_wakes(one + PACKET, one + two);
-    deliver(wire + one + two - 1, 1);
+    assert_in_range(wakes_of(one + PACKET, one + two), 1, WAKES);
     tcp_rig_until(has_come);
     assert_int_equal(tcp_rig_take(0, 2, CO_CARRIER_BULK, got), sizeof record);
 }
@@ -143,7 +148,7 @@ static void each_packet_of_control_wakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_whole_frame_wakes, end),
+        cmocka_unit_test_teardown(few_packets_wake, end),
         cmocka_unit_test_teardown(what_is_behind_a_frame_counts, end),
         cmocka_unit_test_teardown(an_end_wakes, end),
         cmocka_unit_test_teardown(each_packet_of_control_wakes, end),
