@@ -208,6 +208,10 @@ int co_engine_poll(struct co_engine *engine);
 // Grows when something has moved, whoever moved it; for comparing alone.
 uint64_t co_engine_moves(const struct co_engine *engine);
 
+// Grows after each end of a message or a nonblocking collective that could be seen by who looked: what was seen in vain
+// since it was read is true as long as it stays, but of requests that were started since.
+uint64_t co_engine_ends(const struct co_engine *engine);
+
 bool co_engine_has_messages(const struct co_engine *engine); // point-to-point is served for some communicator
 
 // One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.

@@ -27,6 +27,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
         co_p2p_send_finish(send->copy, result);
     }
     send_tell_done(send, result);
+    co_p2p_count_end(context->p2p);
     co_p2p_context_drop(context);
 }
 

@@ -32,6 +32,12 @@ static inline void co_p2p_tell_bytes(struct co_p2p_receive *receive, size_t from
     }
 }
 
+// Once who looks for the end would find it.
+static inline void co_p2p_count_end(struct co_p2p *p2p)
+{
+    co_store_release(&p2p->ends, co_load_relaxed(&p2p->ends) + 1); // release P3; relaxed: one writer
+}
+
 static inline void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
 {
     struct co_p2p_context *context = receive->context;
@@ -50,6 +56,7 @@ static inline void co_p2p_receive_finish(struct co_p2p_receive *receive, int res
     } else {
         co_store_release(&receive->is_done, 1); // release P2: buffer and result are the caller's
     }
+    co_p2p_count_end(context->p2p);
     co_p2p_context_drop(context);
 }
 

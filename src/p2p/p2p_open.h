@@ -51,5 +51,7 @@ int co_p2p_awaited(struct co_p2p *p2p, int last, int *peers, int most);
 void co_p2p_query(struct co_p2p *p2p, const int *peers, int count);
 // Moves on when a message has: tells slow from stuck.
 uint64_t co_p2p_advances(const struct co_p2p *p2p);
+// Grows after each end of a send or receive that can be seen.
+uint64_t co_p2p_ends(const struct co_p2p *p2p);
 
 #endif

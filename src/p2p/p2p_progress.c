@@ -36,6 +36,11 @@ uint64_t co_p2p_advances(const struct co_p2p *p2p)
     return co_load_relaxed(&p2p->advances); // relaxed: a hint
 }
 
+uint64_t co_p2p_ends(const struct co_p2p *p2p)
+{
+    return co_load_acquire(&((struct co_p2p *)p2p)->ends); // acquire P3: those ends
+}
+
 static int channels_poll(struct co_p2p *p2p, int most)
 {
     int count = 0;

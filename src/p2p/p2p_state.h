@@ -75,6 +75,7 @@ struct co_p2p {
     bool has_broken_one;               // struct co_p2p_peer
     _Atomic int probed;                // for whose messages somebody has looked in vain, -1: nobody has
     _Atomic uint64_t advances;
+    _Atomic uint64_t ends; // of sends and receives; written with the lock
 };
 
 static inline bool co_p2p_try(struct co_p2p *p2p)

@@ -20,6 +20,7 @@
 #include "engine/progress/proxies_look.h"
 #include "engine/progress/wake_sleepers.h"
 #include "mcast/mcast.h"
+#include "p2p/p2p_open.h"
 
 #define BUSY_NETWORK_POLLS 64  // calls for one look while only copies are kept or reports owed
 #define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
@@ -227,6 +228,11 @@ void co_task_submit(struct co_task *task)
 uint64_t co_engine_moves(const struct co_engine *engine)
 {
     return co_load_relaxed(&engine->events) + co_messages_advances(engine); // relaxed: a hint
+}
+
+uint64_t co_engine_ends(const struct co_engine *engine)
+{
+    return atomic_load(&engine->completed) + (engine->p2p == NULL ? 0 : co_p2p_ends(engine->p2p));
 }
 
 int co_engine_progress_held(struct co_engine *engine)

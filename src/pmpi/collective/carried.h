@@ -17,7 +17,7 @@
 #define CO_REQUEST_BY_PROXIES(name, settle_by, release_by)                                                             \
     {                                                                                                                  \
         .call = name, .is_done = co_carried_is_done, .settle = settle_by, .fill_status = co_nonblocking_fill_status,   \
-        .release = release_by, .describe = co_carried_describe                                                         \
+        .release = release_by, .describe = co_carried_describe, .ends_untold = true                                    \
     }
 
 // Of a kind that either may carry, the call and its persistent form.

@@ -41,6 +41,8 @@ static struct {
     MPI_Request done; // request_null: none
 } pool = {.lock = CO_TRYLOCK_INIT};
 
+_Atomic uint64_t co_request_handles_renewed;
+
 static size_t cell_of(MPI_Request handle, size_t mask)
 {
     return (size_t)CO_HANDLE_HASH(handle) & mask;
@@ -159,6 +161,7 @@ static int add_block_locked(struct block *block)
     block->next = pool.blocks;
     pool.blocks = block;
     pool.count += BLOCK_REQUESTS;
+    co_add_relaxed(&co_request_handles_renewed, 1); // relaxed: who has one of them has it from here
     for (int i = 0; error == 0 && i < BLOCK_REQUESTS; i++) {
         block->requests[i].next = pool.free;
         pool.free = &block->requests[i];

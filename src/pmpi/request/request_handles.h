@@ -7,6 +7,7 @@
 #define CASTOFF_PMPI_REQUEST_HANDLES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "mpi_below/next_mpi.h"
 
@@ -29,6 +30,10 @@ void co_request_handles_give(struct co_mpi_request *request);
 
 // The request behind a handle, in use or not; NULL: a native one.
 struct co_mpi_request *co_request_handles_find(MPI_Request handle);
+
+// Grows where a handle that a program had may be another request's from now on: there are more of ours, or one that was
+// under way has been freed.
+extern _Atomic uint64_t co_request_handles_renewed;
 
 // A walk through an array of handles, from the first on: what is looked up soon comes to the cache, and each place in
 // the table is found once.

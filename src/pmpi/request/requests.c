@@ -22,24 +22,6 @@ static const struct co_request_kind *kind_of(const struct co_mpi_request *reques
     return co_load_acquire(&request->kind); // acquire E1
 }
 
-struct co_request_look co_requests_look(int count, const MPI_Request handles[])
-{
-    struct co_request_look look = {.done = -1};
-    int i = 0;
-    for (; i < count && handles != NULL && look.done < 0 && handles[i] != CO_NO_HANDLE; i++) {
-        const struct co_mpi_request *request =
-            handles[i] == co_next.request_null ? NULL : co_request_handles_find(handles[i]);
-        if (request == NULL) {
-            look.has_natives = look.has_natives || handles[i] != co_next.request_null;
-        } else if (kind_of(request) != NULL) {
-            look.has_ours = true;
-            look.done = co_request_is_done(request) ? i : -1;
-        }
-    }
-    bool are_given = i >= count || co_requests_are_given(count - i, handles + i);
-    return are_given ? look : (struct co_request_look){.done = -1};
-}
-
 bool co_request_is_done(const struct co_mpi_request *request)
 {
     return request->is_settled || kind_of(request)->is_done(request->operation);
@@ -283,6 +265,7 @@ int co_request_free(MPI_Request *handle, struct co_mpi_request *request)
     }
     give_up_handle(handle, request);
     unbind(request);
+    co_add_relaxed(&co_request_handles_renewed, 1); // relaxed: the next one to have it has it from here
     return MPI_SUCCESS;
 }
 

@@ -28,7 +28,8 @@ struct co_request_kind {
     void (*release)(void *operation);
     // The last three in one, where nothing was looked at before; NULL: one by one.
     int (*conclude)(struct co_mpi_request *request, MPI_Status *status);
-    bool is_message; // between two ranks: hints of its communicator do not concern it
+    bool ends_untold; // co_engine_ends does not count them
+    bool is_message;  // between two ranks: hints of its communicator do not concern it
     // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
     // it: true: it releases itself when it is done.
     void (*cancel)(void *operation);
