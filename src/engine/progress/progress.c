@@ -200,11 +200,19 @@ static bool is_brief(const struct co_task *task)
     return task->team->facts.nodes == 1 && co_task_total_bytes(task) <= BRIEF_BYTES;
 }
 
+// Inside a node, and no thread moves it before this rank is in a call of ours again, or of native's that moves us: the
+// others take from here what they can, and some of native's calls (MPI_Comm_accept) sleep until then.
+static bool is_left_alone(const struct co_task *task)
+{
+    return task->team->facts.nodes == 1 && task->team->engine->workers == NULL;
+}
+
 void co_task_submit(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     // acquire K2: nothing outstanding, so its memory is ours.
-    bool starts_here = task->is_background && is_brief(task) && co_load_acquire(&task->team->outstanding) == 0;
+    bool starts_here = task->is_background && (is_brief(task) || is_left_alone(task)) &&
+                       co_load_acquire(&task->team->outstanding) == 0;
     task->is_long =
         !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
     task->is_background = task->is_background || task->is_long;
