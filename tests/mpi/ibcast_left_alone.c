@@ -2,8 +2,13 @@
 // The root of a nonblocking broadcast goes on into a call that sleeps until another rank has come, which does so once
 // it has the broadcast: MPI_Comm_accept and MPI_Comm_connect, in which Open MPI moves nothing. The others take the
 // bytes from where the start has left them. A native root gets there where its library reads straight from other
-// processes. ranks: 2 modes: on environment: CASTOFF_PROGRESS=caller mpirun: --mca coll basic,self,libnbc expect: the
-// broadcast comes while its root sleeps taken: MPI_Ibcast MPIX_Bcast_init
+// processes.
+// ranks: 2
+// modes: on
+// environment: CASTOFF_PROGRESS=caller
+// mpirun: --mca coll basic,self,libnbc
+// expect: the broadcast comes while its root sleeps
+// taken: MPI_Ibcast MPIX_Bcast_init
 #include "oracle/verdict.h"
 
 #ifdef OPEN_MPI

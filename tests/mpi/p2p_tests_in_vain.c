@@ -3,7 +3,10 @@
 // arrays, in short ones and in long ones, from the same place and from copies. What is done then is seen by the next
 // call: a message, a broadcast, a message of the library below, a persistent request that was started anew, another
 // request under the handle of one that was freed under way, and one that stands in the place of another. An error
-// shows, too. ranks: 2 environment: CASTOFF_P2P=yes expect: what is done is seen by the next call, and nothing else
+// shows, too.
+// ranks: 2
+// environment: CASTOFF_P2P=yes
+// expect: what is done is seen by the next call, and nothing else
 // taken: MPI_Irecv MPI_Ibcast
 #include "oracle/verdict.h"
 

@@ -2,9 +2,13 @@
 // Calls of the whole family, right ones and wrong ones mixed as chance chooses, under MPI_ERRORS_RETURN: a wrong root,
 // a wrong count, a wrong type, in a blocking broadcast room that is too small (nonblocking ones end Open MPI 4.1.4 by a
 // segmentation fault where others follow), while others are outstanding. All ranks choose alike. The class of each
-// error is native's, and whatever was right before and after delivers its bytes. ranks: 2 mpirun: --mca coll
-// basic,self,libnbc arguments: 1 arguments: 2 expect: the same classes in every mode taken: MPI_Bcast MPI_Ibcast
-// MPI_Allgather MPI_Iallgather MPI_Allgatherv MPI_Iallgatherv MPIX_Bcast_init
+// error is native's, and whatever was right before and after delivers its bytes.
+// ranks: 2
+// mpirun: --mca coll basic,self,libnbc
+// arguments: 1
+// arguments: 2
+// expect: the same classes in every mode
+// taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv MPI_Iallgatherv MPIX_Bcast_init
 #include "oracle/verdict.h"
 
 #ifdef OPEN_MPI
