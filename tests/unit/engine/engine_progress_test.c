@@ -199,8 +199,40 @@ static void callers_only(struct job_rank *rank)
 static void without_a_worker_callers_do(void **state)
 {
     (void)state;
-    run(2, (const int[]){0, 0}, "caller", callers_only);
     run(3, (const int[]){0, 1, 1}, "caller", callers_only);
+}
+
+// The root has started, and calls nothing until the others have all: here they take it from where its start has left
+// it.
+static void root_calls_nothing(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    for (int root = 0; root < rank->job->size; root++) {
+        unsigned char *block = calloc(1, BLOCK);
+        struct co_task *task = NULL;
+        memset(block, rank->rank == root ? root + 1 : 0, BLOCK);
+        job_require(co_team_ibcast(&task, team, CO_CALL_IBCAST, root, block, BLOCK) == 0, "ibcast");
+        while (rank->rank != root && !co_task_is_done(task)) {
+            co_engine_progress(rank->engine);
+            sched_yield();
+        }
+        pthread_barrier_wait(&rank->job->all);
+        while (!co_task_is_done(task)) {
+            co_engine_progress(rank->engine);
+        }
+        job_require(block[0] == root + 1 && memcmp(block, block + 1, BLOCK - 1) == 0, "wrong bytes");
+        co_task_release(task);
+        free(block);
+    }
+    co_team_close(team);
+}
+
+static void a_root_need_not_come_back(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 0}, "caller", root_calls_nothing);
+    run(3, (const int[]){0, 0, 0}, "caller", root_calls_nothing);
 }
 
 static void finish_gathering(struct job_rank *rank, struct co_task *task, unsigned char *all)
@@ -294,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_start_waits_for_nobody),    cmocka_unit_test(a_team_may_close_first),
         cmocka_unit_test(nothing_to_move_is_no_harm),  cmocka_unit_test(what_is_brief_goes_out_at_its_start),
         cmocka_unit_test(a_worker_ends_what_is_brief), cmocka_unit_test(what_can_end_at_its_start_does),
+        cmocka_unit_test(a_root_need_not_come_back),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }
