@@ -104,10 +104,13 @@ check_reverse_path() {
     check_network --seconds 0.5 h0 h1 h2
     network_says "a strict reverse path that does no harm" 0 '^multicast  *passes between all 3 hosts$' '^to change  *nothing$'
     lab-in-host 1 sh -c 'ip link add ways0 type veth peer name ways1 && ip link set ways0 up && ip link set ways1 up &&
-        ip rule add from 239.192.0.0/16 lookup 99 pref 50 && ip route add 10.77.0.0/24 dev ways0 table 99'
+        ip rule add fwmark 7 lookup 99 pref 50 &&
+        sysctl -qw net.ipv4.conf.eth0.src_valid_mark=1 && ip route add 10.77.0.0/24 dev ways0 table 99'
+    rule 1 prerouting 'ip daddr 224.0.0.0/4 meta mark set 7'
     verdict "a reverse path that is another" "h1 hears no multicast" 'h1: rp_filter dropped what came, .*net.ipv4.conf.eth0.rp_filter=2'
     lab-in-host 1 sh -c 'ip route replace 10.77.0.0/24 dev eth0 table 99 && ip route add 10.77.0.3/32 dev ways0 table 99'
     verdict "a reverse path to one host that is another" "h1 hears no multicast of h2" 'h2 to h1: rp_filter of h1 dropped what came'
+    end_rule 1
     lab-in-host 1 sh -c 'ip link del ways0 && ip rule del pref 50 && sysctl -qw net.ipv4.conf.eth0.rp_filter=0'
 }
 
