@@ -42,7 +42,7 @@ $(OFFLOAD_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/liboffload.a $(BUILD)/
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 # There the kernel's sockets take and give few bytes at a time, and memory is refused.
-$(patsubst %,$(BUILD)/tests/unit/%_test,tcp_carrier tcp_carrier_lost tcp_carrier_hostile tcp_carrier_link tcp_proxies): private LDFLAGS_SAN += \
+$(patsubst %,$(BUILD)/tests/unit/%_test,tcp_carrier tcp_carrier_lost tcp_carrier_hostile tcp_carrier_link tcp_carrier_waking tcp_proxies): private LDFLAGS_SAN += \
   -Wl,--wrap=send,--wrap=recv,--wrap=sendmsg,--wrap=malloc
 
 $(BUILD)/tests/unit/proxied_leaving_test: private LDFLAGS_SAN += -Wl,--wrap=co_rank_group_free,--wrap=co_rank_client_close_team

@@ -81,7 +81,7 @@ CO_SETTING(MCAST_WINDOW, "CASTOFF_MCAST_WINDOW", EXPERT, SIZE, "2M", 16384, 1073
 CO_SETTING(MCAST_SHARED_WINDOW, "CASTOFF_MCAST_SHARED_WINDOW", EXPERT, SIZE, "512K", 16384, 1073741824, NULL, true, "bytes that several senders may have sent, together, before all members have them")
 CO_SETTING(MCAST_STAGING, "CASTOFF_MCAST_STAGING", EXPERT, SIZE, "8M", 262144, 1073741824, NULL, true, "memory of a node for early chunks and for copies kept until they are acknowledged: half of it its first rank's, who mostly speaks for it")
 CO_SETTING(MCAST_EAGER, "CASTOFF_MCAST_EAGER", EXPERT, SIZE, "32K", 0, 16777216, NULL, true, "largest operation whose bytes are kept in a copy, so that the caller need not wait for its neighbour")
-CO_SETTING(MCAST_COLLECT, "CASTOFF_MCAST_COLLECT", EXPERT, SIZE, "32K", 0, 16777216, NULL, true, "largest allgather between six nodes or more, all blocks together, that one node collects and broadcasts")
+CO_SETTING(MCAST_COLLECT, "CASTOFF_MCAST_COLLECT", EXPERT, SIZE, "32K", 0, 16777216, NULL, true, "largest allgather between nodes, all blocks together, that one node collects and broadcasts; of few nodes less")
 CO_SETTING(MCAST_CHAINS, "CASTOFF_MCAST_CHAINS", EXPERT, INT, "0", 0, 65535, NULL, true, "senders at a time in an allgather between nodes; 0: all of them, sharing the rate")
 CO_SETTING(MCAST_ACK_RADIX, "CASTOFF_MCAST_ACK_RADIX", EXPERT, INT, "16", 2, 1024, NULL, true, "acknowledgements that one node merges on their way to the sender")
 CO_SETTING(MCAST_CUTOFF, "CASTOFF_MCAST_CUTOFF", EXPERT, TIME, "200us", 1000, 1000000000, NULL, true, "shortest silence after a chunk that counts as loss; grows with the measured round trip")

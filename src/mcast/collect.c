@@ -2,14 +2,15 @@
 //
 // Small allgathers by way of one member, the collector: everybody sends it the own block, and it broadcasts all of them
 // together. One multicast and a datagram from each of the others in place of P multicasts: every host but the collector
-// takes one datagram in place of P - 1, which is what counts as long as a block is smaller than what a datagram costs.
-// From the broadcast on it is a Bcast.
+// takes one datagram in place of P - 1. That is worth the turn, and the bytes that are carried twice, as long as these
+// are few for the (P - 1)(P - 2) deliveries that are saved: docs/design.md has where that was measured. From the
+// broadcast on it is a Bcast.
 //
 // A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
 // again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.
 // The collector has nothing to send to those it waits for, and only who sends to a dead member is told of it: those who
-// are late are asked now and then. Who has nothing to give and waits long says that, so that a collector which was
-// called with another length for it does not wait for ever. Hot.
+// are late are asked now and then. Who is asked and gives nothing to the operation, by its own call's arguments, says
+// that members disagree, so that nobody waits for ever. Hot.
 #include <errno.h>
 #include <stdio.h>
 
@@ -17,10 +18,11 @@
 #include "base/mix_bits.h"
 #include "mcast/state/endpoint.h"
 #include "mcast/collect.h"
+#include "mcast/ack/ack.h"
 #include "mcast/receive/placement.h"
 #include "mcast/send/control_send.h"
 
-#define MEMBERS_LEAST 6 // below, few deliveries are saved for the turn that is added: with 4 it was slower
+#define DELIVERY_BYTES 1400 // of an operation, that a saved delivery makes good
 #define PATIENCE_LEAST_NS UINT64_C(1000000)
 #define PATIENCE_MOST_NS UINT64_C(100000000)
 #define QUEUE_FULL_NS UINT64_C(100000)
@@ -28,7 +30,8 @@
 
 bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes)
 {
-    return group->count >= MEMBERS_LEAST && bytes <= group->mcast->config.collect_bytes;
+    size_t members = (size_t)group->count, saved = (members - 1) * (members - 2);
+    return members > 2 && bytes <= group->mcast->config.collect_bytes && bytes <= saved * DELIVERY_BYTES;
 }
 
 // Not the same one for every team of the same members.
@@ -63,22 +66,28 @@ static void contribute(struct co_mcast_op *op)
     op->contributions++;
 }
 
-void co_collect_gives_nothing(struct co_mcast_op *op)
+// By the arguments of our own call. True where that is forgotten.
+static bool may_contribute(struct co_mcast_group *group, uint32_t number)
 {
-    if (op->root != op->group->self) {
-        op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
+    const struct co_mcast_op *op = co_operation_find(group, number);
+    if (op == NULL) { // over: a collected one has been the collector's broadcast
+        return group->next_operation - number - 1 >= CO_RECENT_OPERATIONS ||
+               group->recent_roots[number % CO_RECENT_OPERATIONS] == co_collect_member(group);
     }
+    return op->parts != NULL && op->parts[0].chunks > 0;
 }
 
-static bool gives_nothing(const struct co_mcast_op *op)
+int co_collect_request_take(struct co_mcast_group *group, const struct co_control *control)
 {
-    return op->parts == NULL || op->parts[0].chunks == 0;
-}
-
-int co_collect_has_nothing_of(const struct co_mcast_op *op, int member)
-{
-    bool collects = op->parts != NULL && op->root == op->group->self;
-    return collects && op->parts[member].chunks > 0 ? -EMSGSIZE : 0;
+    if (control->source != co_collect_member(group)) {
+        co_counter_add(CO_COUNT_DROP_STRAY, 1);
+        return 0;
+    }
+    if (co_serial_before(control->operation, group->next_operation) && !may_contribute(group, control->operation)) {
+        return -EMSGSIZE;
+    }
+    co_ack_send(group, control->source, 0);
+    return 0;
 }
 
 void co_collect_start(struct co_mcast_op *op)
@@ -87,8 +96,6 @@ void co_collect_start(struct co_mcast_op *op)
     if (op->root != group->self) {
         if (op->parts[0].chunks > 0) {
             contribute(op);
-        } else {
-            co_collect_gives_nothing(op);
         }
         return;
     }
@@ -123,7 +130,7 @@ static void contribution_request_late(struct co_mcast_op *op)
     struct co_mcast_group *group = op->group;
     for (int i = 0; i < group->count; i++) {
         if (!co_receive_block_is_complete(&op->parts[i])) {
-            co_control_send_member(group, i, CO_CONTROL_ACK_REQUEST, CO_ACK_REQUEST_NO_SOURCE, 0, NULL, 0);
+            co_control_send_member(group, i, CO_CONTROL_CONTRIBUTION_REQUEST, op->number, 0, NULL, 0);
         }
     }
 }
@@ -142,11 +149,6 @@ static void act(struct co_mcast_op *op, bool *has_requested)
         }
         *has_requested = true;
         op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
-        return;
-    }
-    if (gives_nothing(op)) {
-        co_control_send_member(op->group, op->root, CO_CONTROL_END_OF_BLOCK, op->number, 0, NULL, 0);
-        co_collect_gives_nothing(op);
         return;
     }
     if (op->contributed == 0) {

@@ -9,10 +9,8 @@
 
 int co_collect_member(const struct co_mcast_group *group); // the collector, the same on all members
 void co_collect_start(struct co_mcast_op *op);
-// Where the collector alone has bytes, it is a bcast, of which this member has just begun its part.
-void co_collect_gives_nothing(struct co_mcast_op *op);
-// By the collector: another member has nothing to give to this operation. -EMSGSIZE: we wait for some of it.
-int co_collect_has_nothing_of(const struct co_mcast_op *op, int member);
+// At a member that the collector waits for. -EMSGSIZE: it has begun that operation and gives nothing to it.
+int co_collect_request_take(struct co_mcast_group *group, const struct co_control *control);
 // 1: it was the last one, and the collector has all. 0. -EMSGSIZE: of another length than ours, which ends the
 // operation.
 int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The conductor's half for what comes: every datagram enters here, is checked (datagram_verify.c), and given to the
-// part that it is for; and what follows from a chunk for its block, its operation, credit and repair is done here, in
-// this order. Hot.
+// The conductor's half for what comes: every datagram enters here, is checked (datagram_verify.c) and given to its
+// part; what follows from a chunk for its block, operation, credit and repair is done here, in this order. Hot.
 #include "mcast/mcast_receive.h"
 
 #include <errno.h>
@@ -232,9 +231,6 @@ static void end_of_block_take(struct co_mcast_group *group, int from, uint32_t n
         co_operation_all_sent(op, block);
         co_group_activate(group);
     }
-    if (op != NULL && co_collect_has_nothing_of(op, from) < 0) {
-        members_disagree(group);
-    }
 }
 
 static void control_dispatch(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
@@ -260,6 +256,11 @@ static void control_dispatch(struct co_mcast_group *group, const struct co_contr
         break;
     case CO_CONTROL_END_OF_BLOCK:
         end_of_block_take(group, control->source, control->operation);
+        break;
+    case CO_CONTROL_CONTRIBUTION_REQUEST:
+        if (co_collect_request_take(group, control) < 0) {
+            members_disagree(group);
+        }
         break;
     case CO_CONTROL_TOKEN:
         token_take(group, control->operation);

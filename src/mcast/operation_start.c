@@ -221,12 +221,7 @@ int co_mcast_allgatherv_start(struct co_mcast_op **out, struct co_mcast_group *g
         sender = places[i].bytes > 0 ? i : sender;
     }
     if (shape.senders == 1) {
-        int status =
-            co_mcast_bcast_start(out, group, sender, (char *)buffer + places[sender].offset, shape.bytes, now_ns);
-        if (status == 0 && sender == co_collect_member(group) && co_mcast_group_collects(group, shape.bytes)) {
-            co_collect_gives_nothing(*out);
-        }
-        return status;
+        return co_mcast_bcast_start(out, group, sender, (char *)buffer + places[sender].offset, shape.bytes, now_ns);
     }
     return start_gather(out, group, &shape, buffer, now_ns);
 }

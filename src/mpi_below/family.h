@@ -25,6 +25,7 @@ struct co_mpi_family {
     bool has_messages;
     // Variables by which its launcher tells ranks things. NULL: it does not.
     const char *fault_tolerance; // faults are to be tolerated, as its command line says
+    const char *monitoring;      // it is to count what it carries between ranks
     const char *programs;        // how many programs the job has
     const char *job;             // its name
     // A variable (bool) of the library that says the same once MPI_Init is over, where a file has it, too. NULL, or not

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/plain_text.h"
+#include "base/settings.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -152,6 +153,27 @@ const char *co_next_mpi_mismatch(void)
         return text;
     }
     return NULL;
+}
+
+const char co_next_mpi_faults[] =
+    "it is to tolerate faults (mpirun --with-ft), and castoff does not hear of communicators that are revoked";
+
+static bool is_asked_for(const char *variable)
+{
+    const char *value = variable == NULL ? NULL : co_environment(variable);
+    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
+// Who revokes a communicator wants every call on it to end, also those of castoff's. Who counts would find castoff's
+// own exchanges, and of the program's what is left to the library alone.
+const char *co_next_mpi_obstacle(void)
+{
+    if (is_asked_for(co_next.family->fault_tolerance)) {
+        return co_next_mpi_faults;
+    }
+    return is_asked_for(co_next.family->monitoring) ? "its MPI library is to count messages and collectives "
+                                                      "(pml_monitoring_enable), and would not see those of castoff"
+                                                    : NULL;
 }
 
 bool co_next_mpi_tolerates_faults(void)

@@ -228,8 +228,14 @@ void *co_next_mpi_find(const char *symbol);
 // NULL when castoff serves the library underneath, else what is wrong with it. Callable before MPI_Init.
 const char *co_next_mpi_mismatch(void);
 
-// Of a library that castoff serves, once its MPI_Init is over: whether it tolerates faults, whoever has asked for that.
+// Of a library that castoff serves: what the job is to do, by its launcher's word, that goes without castoff alone; a
+// sentence, or NULL.
+const char *co_next_mpi_obstacle(void);
+
+// Once its MPI_Init is over: whether it tolerates faults, whoever has asked for that; and why the job is not served
+// then.
 bool co_next_mpi_tolerates_faults(void);
+extern const char co_next_mpi_faults[];
 
 // Gives a function one more name, by which others call it.
 #define CO_EXPORT_AS(name, strong) extern __typeof__(strong) name __attribute__((visibility("default"), alias(#strong)))

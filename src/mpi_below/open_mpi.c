@@ -10,7 +10,7 @@
 
 #define COMMON                                                                                                         \
     .find = find, .has_messages = true, .programs = "OMPI_NUM_APP_CTX", .job = "PMIX_NAMESPACE",                       \
-    .tolerates_faults = "ompi_ftmpi_enabled"
+    .monitoring = "OMPI_MCA_pml_monitoring_enable", .tolerates_faults = "ompi_ftmpi_enabled"
 
 static const char *const type_names[] = {"char",
                                          "signed_char",

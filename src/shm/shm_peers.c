@@ -42,12 +42,14 @@ static uint64_t started(const char *folder)
     line[bytes > 0 ? bytes : 0] = '\0';
     const char *at = strrchr(line, ')'); // a name may have anything in it
     char state;
+    int threads;
     unsigned long long ticks;
-    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                      &state, &ticks) != 2) {
+    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu", &state,
+                      &threads, &ticks) != 3) {
         return 0;
     }
-    return state == 'Z' || state == 'X' ? ENDED : ticks;
+    // The state is that of its first thread, which may have ended (pthread_exit in main) while others go on.
+    return (state == 'Z' && threads <= 1) || state == 'X' ? ENDED : ticks;
 }
 
 uint64_t co_shm_peers_started(void)

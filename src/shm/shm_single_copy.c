@@ -38,6 +38,19 @@ static int try_neighbour(struct co_shm_node *node)
     return co_shm_node_write(node, next, &word, target, sizeof word);
 }
 
+// What other processes write into one that runs under Valgrind's memcheck counts as never written there, and each look
+// at it as a fault of the program. What it reads itself is seen.
+static bool is_checked(void)
+{
+    const char *preloads = co_environment("LD_PRELOAD");
+    return preloads != NULL && strstr(preloads, "/vgpreload_memcheck-") != NULL;
+}
+
+static int try_single_copy(struct co_shm_node *node)
+{
+    return is_checked() ? -EOPNOTSUPP : try_neighbour(node);
+}
+
 // Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in, as long as it
 // lasts. What the program had told Yama before cannot be read, and is lost with it.
 static void let_others_in(struct co_shm_node *node, bool lets)
@@ -64,6 +77,8 @@ static void set_reason(struct co_shm_node *node, int verdict)
         snprintf(node->reason, sizeof node->reason, "switched off by CASTOFF_SHM_SINGLE_COPY");
     } else if (node->config.size == 1) {
         snprintf(node->reason, sizeof node->reason, "one rank on this node");
+    } else if (verdict == -EOPNOTSUPP) {
+        snprintf(node->reason, sizeof node->reason, "a rank runs under valgrind, which does not see what others write");
     } else {
         snprintf(node->reason, sizeof node->reason, "process_vm_readv between ranks of this node: %s",
                  strerror(-verdict));
@@ -193,7 +208,7 @@ int co_shm_single_copy_probe(struct co_shm_node *node, int status)
     bool tries = config->size > 1 && config->single_copy != CO_NO, has_measured = false;
     bool measures = tries && is_worth_measuring(node);
     char *memory = NULL;
-    int told[WORDS] = {status, tries && status == 0 ? try_neighbour(node) : -EOPNOTSUPP, 0};
+    int told[WORDS] = {status, tries && status == 0 ? try_single_copy(node) : -EOPNOTSUPP, 0};
 
     if (measures && told[TRIED] == 0) {
         told[PREPARED] = co_shm_measure_prepare(node, &memory);

@@ -25,5 +25,8 @@ if [ $# -gt 0 ]; then
 else
     try --mode native --mode on --mode faults ibcast_ iallgather_ allgatherv_shapes allgather_in_place persistent_lengths persistent_order persistent_stall_told comm_mixed_calls
     try --mode faults allgatherv_disagree
+    for first in 65530 4294967290; do # calls whose numbers pass what 16 and 32 bits hold
+        try --mode on --set "CASTOFF_FAULT=first=$first" ialltoall_outstanding ibcast_outstanding iallgather_outstanding
+    done
 fi
 close_runs

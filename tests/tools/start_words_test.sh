@@ -105,6 +105,12 @@ for tolerates in 1 0; do
     ok "faults that the library tolerates ($tolerates): off" \
         [ "$(grep -c 'castoff is off for this job.*it is to tolerate faults' "$work/err")" -eq $tolerates ]
 done
+# Open MPI's own counts of messages are those of the program.
+job OMPI_MCA_pml_monitoring_enable=2
+ok "messages are to be counted: the job runs" status_is 0
+ok "messages are to be counted: off" said_once 'castoff is off for this job.*is to count messages.*pml_monitoring_enable'
+job OMPI_MCA_pml_monitoring_enable=0 CASTOFF_LOG=info
+ok "messages are not to be counted: served" said_once ' castoff serves this job on '
 # As at the limit of processes: PMIx, which then refuses to begin, ends the process by a signal if it is asked twice.
 echo 'int pthread_create(void) { return 11; }' >"$work/threads.c"
 ${CC:-cc} -shared -fPIC -fno-builtin -o "$work/threads.so" "$work/threads.c" || exit 1

@@ -56,6 +56,7 @@ enum co_control_type {
     CO_CONTROL_NACK_DEFERRED, // what you asked for is not all here, and comes unasked when repaired; or how much has
                               // been sent
     CO_CONTROL_READ_OFFER,    // read what you asked for out of my memory
+    CO_CONTROL_CONTRIBUTION_REQUEST, // the collector waits for what you give to this operation
     CO_CONTROL_TYPE_END
 };
 

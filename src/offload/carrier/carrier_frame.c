@@ -80,6 +80,7 @@ int co_carrier_frame_next(struct co_carrier_stream *stream, const uint8_t *data,
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
 
     if (bytes < CO_CARRIER_HEAD_BYTES) {
+        frame->bytes = CO_CARRIER_HEAD_BYTES;
         return stream->has_left && bytes > 0 ? -EPROTO : 0;
     }
     size_t body_bytes = (size_t)co_little_endian_get(data, 4);
@@ -90,6 +91,7 @@ int co_carrier_frame_next(struct co_carrier_stream *stream, const uint8_t *data,
     }
     size_t whole = CO_CARRIER_HEAD_BYTES + body_bytes + co_auth_tag_bytes(stream->auth);
     if (bytes < whole) {
+        frame->bytes = whole;
         return 0;
     }
     nonce_make(nonce, stream->heard, kind, body_bytes);

@@ -50,8 +50,8 @@ void co_carrier_stream_close(struct co_carrier_stream *stream);
 size_t co_carrier_frame_seal(struct co_carrier_stream *stream, enum co_carrier_frame_kind kind, const void *body,
                              size_t body_bytes, uint8_t head[CO_CARRIER_HEAD_BYTES], uint8_t tag[CO_AUTH_TAG_MAX]);
 
-// The frame that begins there. 1, and it is heard; 0: it is not whole; -EPROTO: no frame is like this, or comes after
-// LEAVE; -EBADMSG: its tag is wrong.
+// The frame that begins there. 1, and it is heard; 0: it is not whole, and goes on to `bytes` at least; -EPROTO: no
+// frame is like this, or comes after LEAVE; -EBADMSG: its tag is wrong.
 int co_carrier_frame_next(struct co_carrier_stream *stream, const uint8_t *data, size_t bytes,
                           struct co_carrier_frame *frame);
 

@@ -31,6 +31,7 @@ struct co_carrier_tcp_connection {
     struct co_carrier_queue out;     // frames; before it stands records, each behind its length of 4 bytes
     uint8_t *in;                     // what has come of frames; NULL: nothing
     size_t in_bytes;
+    size_t lowest; // what the kernel has to have before it says that there is something
     struct co_carrier_handshake handshake;
     uint8_t greeting[CO_CARRIER_GREETING_MAX];
     size_t greeting_bytes;       // that have come
@@ -76,8 +77,8 @@ int co_carrier_tcp_connection_greet(struct co_carrier_tcp_connection *connection
 // Receives once. Bytes, 0: nothing there; -ECONNRESET: the peer has gone; another -errno.
 int64_t co_carrier_tcp_connection_receive(struct co_carrier_tcp_connection *connection,
                                           struct co_carrier_tcp_spare *spare);
-// What is whole of it has been heard, `bytes` of it.
-void co_carrier_tcp_connection_taken(struct co_carrier_tcp_connection *connection, size_t bytes,
+// What is whole of it has been heard, `bytes` of it. Of what is behind that `missing` bytes at least are.
+void co_carrier_tcp_connection_taken(struct co_carrier_tcp_connection *connection, size_t bytes, size_t missing,
                                      struct co_carrier_tcp_spare *spare);
 
 void co_carrier_tcp_connection_hold(struct co_carrier_tcp_connection *connection, bool is_held);

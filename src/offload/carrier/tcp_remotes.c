@@ -239,7 +239,7 @@ static void frame_take(struct co_carrier_tcp *tcp, struct co_carrier_remote *rem
 static void frames_take(struct co_carrier_tcp *tcp, struct co_carrier_remote *remote, enum co_carrier_connection which)
 {
     struct co_carrier_tcp_connection *connection = connection_of(remote, which);
-    struct co_carrier_frame frame;
+    struct co_carrier_frame frame = {.bytes = 0};
     size_t taken = 0;
     int result = 1;
 
@@ -254,7 +254,8 @@ static void frames_take(struct co_carrier_tcp *tcp, struct co_carrier_remote *re
                                result == -EBADMSG ? "what comes from it was changed on its way"
                                                   : "what comes from it makes no sense");
     }
-    co_carrier_tcp_connection_taken(connection, taken, &tcp->spare);
+    size_t left = connection->in_bytes - taken;
+    co_carrier_tcp_connection_taken(connection, taken, result == 0 ? frame.bytes - left : 1, &tcp->spare);
     if (connection->stream.has_left && !remote->is_ending) {
         connection_left(tcp, remote, which);
     }

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "offload/proxy/proxy_state.h"
+#include "offload/proxy/proxy_turns.h"
 
 static struct co_proxy_table *table_of(struct co_proxy *proxy, bool is_send)
 {
@@ -115,36 +115,16 @@ int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const st
     return 0;
 }
 
-// Of a send that could move.
-static bool turn_take(const struct co_proxy *proxy, struct co_proxy_end *end)
-{
-    struct co_proxy_call *call = end->call;
-
-    if (end->turn == CO_PROXY_TURN_ALWAYS || end->turn == CO_PROXY_TURN_TAKEN) {
-        return true;
-    }
-    bool has_turn = call->turns_taken < proxy->config.sources;
-    call->turns_taken += has_turn;
-    call->turns_wanted += !has_turn && end->turn == CO_PROXY_TURN_NONE;
-    call->turns_wanted -= has_turn && end->turn == CO_PROXY_TURN_WANTED;
-    end->turn = has_turn ? CO_PROXY_TURN_TAKEN : CO_PROXY_TURN_WANTED;
-    return has_turn;
-}
-
-// It is over. The next one behind it that wants a turn has it, in the order of the pattern.
+// It is over. The first one that wants a turn has it, in the order of the pattern.
 static void turn_give(struct co_proxy *proxy, struct co_proxy_end *end)
 {
     struct co_proxy_call *call = end->call;
-    uint32_t place = (uint32_t)(end - call->ends);
 
-    call->turns_taken -= end->turn == CO_PROXY_TURN_TAKEN;
-    call->turns_wanted -= end->turn == CO_PROXY_TURN_WANTED;
-    end->turn = CO_PROXY_TURN_ALWAYS;
-    for (uint32_t i = 1; i < call->end_count && call->turns_wanted > 0 && call->turns_taken < proxy->config.sources;
+    co_proxy_turn_set(end, CO_PROXY_TURN_ALWAYS);
+    for (uint32_t i = 0; i < call->end_count && call->turns_wanted > 0 && call->turns_taken < proxy->config.sources;
          i++) {
-        struct co_proxy_end *next = &call->ends[(place + i) % call->end_count];
-        if (next->turn == CO_PROXY_TURN_WANTED) {
-            co_proxy_end_queue(proxy, next);
+        if (call->ends[i].turn == CO_PROXY_TURN_WANTED) {
+            co_proxy_end_queue(proxy, &call->ends[i]);
         }
     }
 }
@@ -154,7 +134,7 @@ void co_proxy_end_queue(struct co_proxy *proxy, struct co_proxy_end *end)
     bool has_bytes = end->twin == NULL || end->twin->moved > end->moved || end->bytes == 0;
 
     if (end->state == CO_PROXY_END_OPEN && end->is_ready && end->is_length_known && has_bytes &&
-        co_proxy_link_is_alone(&end->outgoing) && turn_take(proxy, end)) {
+        co_proxy_link_is_alone(&end->outgoing) && co_proxy_turn_take(end, proxy->config.sources)) {
         co_proxy_link_join_last(&co_proxy_peer_of(proxy, end->node.key.to)->outgoing, &end->outgoing);
     }
 }

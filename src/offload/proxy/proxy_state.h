@@ -28,7 +28,9 @@ enum co_proxy_end_state {
 
 // Long blocks of an all-to-all for ranks of other proxies go a few at a time, nearest first: so a rank gets few at a
 // time, too, and the switch port before it holds what they send. A send has a turn only while it can move, so whoever
-// is late keeps none, and gives it on when it is over.
+// is late keeps none; it gives it on when it is over, and to a nearer one that can move since. Else who calls first
+// would keep an order of its own to the end, and in orders that are turned against each other two send to one and
+// nobody to another, all the time.
 enum co_proxy_turn { CO_PROXY_TURN_ALWAYS, CO_PROXY_TURN_NONE, CO_PROXY_TURN_WANTED, CO_PROXY_TURN_TAKEN };
 
 struct co_proxy_end {
@@ -111,8 +113,8 @@ struct co_proxy_call {
     int error;     // the first
     uint32_t with; // of that, as in a completion
     uint64_t bytes;
-    uint64_t number; // of a team's call: the first one of its messages
-    uint32_t turns_taken, turns_wanted;
+    uint64_t number;                                // of a team's call: the first one of its messages
+    uint32_t turns_taken, turns_wanted, turns_last; // last: none behind that end has one
     struct co_proxy_end ends[];
 };
 

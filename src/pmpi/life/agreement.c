@@ -13,9 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char co_agreement_faults[] =
-    "it is to tolerate faults (mpirun --with-ft), and castoff does not hear of communicators that are revoked";
-
 static uint64_t digest_setting(enum co_setting_id id)
 {
     if (!co_setting_row(id)->agreed) {
@@ -86,7 +83,7 @@ int co_agreement_reach(struct co_agreement *agreement, char *why, size_t room)
         return -EINVAL;
     }
     if (!least[FAULTS_NOT]) {
-        snprintf(why, room, "%s", co_agreement_faults);
+        snprintf(why, room, "%s", co_next_mpi_faults);
         return -ENOTSUP;
     }
     return 0;

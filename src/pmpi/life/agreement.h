@@ -17,9 +17,6 @@ struct co_agreement {
     bool knows_peers;         // all ranks: who shares a node with them
 };
 
-// Why a job that tolerates faults is not served.
-extern const char co_agreement_faults[];
-
 // 0, or -errno with a sentence, the same answer on all ranks. -EINVAL names the first setting that differs, -ENOTSUP:
 // the MPI below tolerates faults on some rank, by whatever way it has come to that.
 int co_agreement_reach(struct co_agreement *agreement, char *why, size_t room);

@@ -60,13 +60,6 @@ static int count_programs(void)
     return is_announced && CO_MARKS.programs != NULL ? CO_MARKS.programs(co_process.size) : 0;
 }
 
-// Who revokes a communicator wants every call on it to end, also those of castoff's, which does not hear of that.
-static bool tolerates_faults(void)
-{
-    const char *value = told_by_launcher(co_next.family->fault_tolerance);
-    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
-}
-
 // Messages that the family keeps.
 static void leave_messages(void)
 {
@@ -82,7 +75,7 @@ void co_start_prepare(void)
     leave_messages();
     // A rank that will not take part must not be counted on by the others, whose settings may differ.
     if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && count_programs() <= 1 &&
-        !tolerates_faults()) {
+        co_next_mpi_obstacle() == NULL) {
         CO_MARKS.announce();
     }
 }
@@ -144,8 +137,9 @@ static void __attribute__((format(printf, 2, 3))) tell_native(bool speaks, const
 static bool may_exchange(void)
 {
     bool is_first = co_process.rank == 0;
-    if (tolerates_faults()) {
-        tell_native(is_first, "%s", co_agreement_faults);
+    const char *obstacle = co_next_mpi_obstacle();
+    if (obstacle != NULL) {
+        tell_native(is_first, "%s", obstacle);
         return false;
     }
     int programs = count_programs();

@@ -195,6 +195,7 @@ static void on_hosts(void **state)
 {
     (void)state;
     engine_job_run(2, (const int[]){0, 1}, run_rounds);
+    engine_job_run(3, (const int[]){0, 1, 2}, run_rounds);
     engine_job_run(4, (const int[]){0, 1, 2, 3}, run_rounds);
 }
 

@@ -46,6 +46,32 @@ static void one_datagram_each(void **state)
     world_close(&world);
 }
 
+// Few members collect few bytes: as many as the deliveries that it saves are worth.
+static void small_by_number_of_members(void **state)
+{
+    (void)state;
+    static const size_t small[] = {[3] = 2800, [4] = 8400, [5] = 16800, [6] = 28000, [7] = 32000, [8] = 32000};
+    for (int members = 2; members <= 8; members++) {
+        struct world_options options = collecting(members);
+        options.collect_bytes = 32000;
+        struct world world;
+        world_open(&world, &options);
+        assert_int_equal(co_mcast_group_collects(world.group[0], 1), members > 2);
+        assert_int_equal(co_mcast_group_collects(world.group[0], small[members]), members > 2);
+        assert_false(co_mcast_group_collects(world.group[0], small[members] + 1));
+        size_t unit = small[members] / (size_t)members;
+        for (size_t bytes = unit > 0 ? unit : 1; bytes <= unit + 1; bytes++) {
+            size_t all = bytes * (size_t)members, blocks = (size_t)members * ((bytes + 99) / 100);
+            uint64_t sent = co_counter_read(CO_COUNT_DATA_SENT);
+            world_allgather(&world, bytes, (unsigned)bytes);
+            assert_int_equal(co_counter_read(CO_COUNT_DATA_SENT) - sent,
+                             all <= small[members] ? (all + 99) / 100 : blocks);
+        }
+        world_settle(&world, LIMIT_NS);
+        world_close(&world);
+    }
+}
+
 static void any_size_and_number(void **state)
 {
     (void)state;
@@ -259,13 +285,10 @@ static void dead_member(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_datagram_each),
-        cmocka_unit_test(any_size_and_number),
-        cmocka_unit_test(faults),
-        cmocka_unit_test(late_collector),
-        cmocka_unit_test(waiting_collector_tells_for_whom),
-        cmocka_unit_test(different_sizes),
-        cmocka_unit_test(dead_member),
+        cmocka_unit_test(one_datagram_each),   cmocka_unit_test(small_by_number_of_members),
+        cmocka_unit_test(any_size_and_number), cmocka_unit_test(faults),
+        cmocka_unit_test(late_collector),      cmocka_unit_test(waiting_collector_tells_for_whom),
+        cmocka_unit_test(different_sizes),     cmocka_unit_test(dead_member),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     world_is_like_verbs = true;

@@ -258,6 +258,18 @@ static void a_block_of_what_is_over_is_noticed(void **state)
     disagree(2, views, &options);
 }
 
+// What that one multicasts is lost, it is over for it, and nobody else expects anything of it.
+static void one_gives_all(int count, size_t *views, int other)
+{
+    struct world_options options = world_defaults(count);
+    options.faults = "drop=1,kind=data";
+    options.collect_bytes = 4000;
+    for (int of = 0; of < count; of++) {
+        views[other * count + of] = of == other ? 40 : 0;
+    }
+    disagree(count, views, &options);
+}
+
 // By the id of the world's team.
 static void a_collector_does_not_wait_for_who_gives_nothing(void **state)
 {
@@ -274,6 +286,7 @@ static void a_collector_does_not_wait_for_who_gives_nothing(void **state)
             views[other * SEVEN + of] = of == COLLECTOR ? 40 : 0;
         }
         disagree_by_all_ways(SEVEN, views, 4000);
+        one_gives_all(SEVEN, views, other);
     }
 }
 

@@ -206,6 +206,23 @@ static void what_is_switched_off_is_not(void **state)
     run(1, false, CO_AUTO, may_not_copy);
 }
 
+static int memcheck_is_named(struct shm_rank *self)
+{
+    SHM_CHECK(!co_shm_node_single_copy(self->node));
+    SHM_CHECK(strstr(co_shm_node_single_copy_reason(self->node), "valgrind"));
+    return 0;
+}
+
+static void nobody_writes_into_who_runs_under_memcheck(void **state)
+{
+    (void)state;
+    setenv("LD_PRELOAD", "/v/vgpreload_core-amd64-linux.so:/v/vgpreload_memcheck-amd64-linux.so", 1);
+    run(2, false, CO_YES, memcheck_is_named);
+    setenv("LD_PRELOAD", "/v/vgpreload_core-amd64-linux.so:/v/vgpreload_helgrind-amd64-linux.so", 1);
+    run(2, false, CO_YES, may_copy);
+    unsetenv("LD_PRELOAD");
+}
+
 static void others_are_let_in_only_where_it_helps(void **state)
 {
     struct shm_job_options options = {.size = 3, .single_copy = CO_YES, .leave_closed = true};
@@ -270,6 +287,7 @@ int main(void)
         cmocka_unit_test(what_is_allowed_is_used),
         cmocka_unit_test(rings_that_can_borrow_come_first),
         cmocka_unit_test(what_is_switched_off_is_not),
+        cmocka_unit_test(nobody_writes_into_who_runs_under_memcheck),
         cmocka_unit_test(others_are_let_in_only_where_it_helps),
         cmocka_unit_test(copies_are_whole_or_an_error),
         cmocka_unit_test(what_fails_while_it_is_measured_changes_nothing),

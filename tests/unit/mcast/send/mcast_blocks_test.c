@@ -181,7 +181,7 @@ static void one_that_has_everything(void **state)
 static void collected(void **state)
 {
     (void)state;
-    for (int members = 6; members <= MOST; members++) {
+    for (int members = 4; members <= MOST; members++) {
         struct world_options options = world_defaults(members);
         options.collect_bytes = 4000;
         options.faults = members == 7 ? "drop=0.2,seed=3" : NULL;

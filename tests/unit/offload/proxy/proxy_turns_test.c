@@ -129,6 +129,22 @@ static void who_is_late_has_no_turn(void **state)
     all_end_well();
 }
 
+// A nearer one that has called since has the turn at once, and whoever had it goes on behind it: else each rank would
+// keep an order of its own.
+static void who_calls_late_and_is_near_has_the_turn(void **state)
+{
+    (void)state;
+    all_have_called_held(1);
+    assert_int_equal(proxy_rig_call(&rig, 1, 1, 0), 0); // two of three records for the other one are on their way
+    proxy_rig_run(&rig);
+    hold_bulk_of_first(false);
+    rig.is_held[0][1][CO_CARRIER_BULK] = true; // the near one's do not arrive, so its turn is not over
+    proxy_rig_run(&rig);
+    assert_false(has_from(2, 0) || has_from(3, 0));
+    assert_true(is_on_its_way(1));
+    all_end_well();
+}
+
 static void who_dies_gives_its_turn(void **state)
 {
     (void)state;
@@ -164,7 +180,8 @@ static void short_blocks_have_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BY(one, long_blocks_have_turns),  BY(two, so_many_at_a_time),      BY(one, who_is_late_has_no_turn),
+        BY(one, long_blocks_have_turns),  BY(two, so_many_at_a_time),
+        BY(one, who_is_late_has_no_turn), BY(one, who_calls_late_and_is_near_has_the_turn),
         BY(one, who_dies_gives_its_turn), BY(one, short_blocks_have_none),
     };
     proxy_rig_ends_max = 32;
