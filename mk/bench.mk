@@ -13,7 +13,7 @@ P2P_OBJ      := $(P2P_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
 FFT3D_SRC    := $(wildcard bench/fft3d*.c)
 FFT3D_OBJ    := $(FFT3D_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
 BENCH_SINGLE := $(filter-out $(COLL_SRC) $(P2P_SRC) $(FFT3D_SRC),$(wildcard bench/*.c))
-BENCH_PROGS  := $(patsubst %,$(BUILD)/bench/%,coll p2p fft3d) $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
+BENCH_PROGS  := $(patsubst %,$(BUILD)/bench/%,coll p2p fft3d reach) $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
 MATCH_SRC    := $(wildcard bench/micro/match_speed*.c)
 MATCH_OBJ    := $(MATCH_SRC:%.c=$(BUILD)/obj/%.o)
 UDP_SRC      := $(wildcard bench/micro/udp_speed*.c)
@@ -49,6 +49,14 @@ $(BUILD)/bench/alltoall: $(BUILD)/obj/bench/alltoall.o $(BUILD)/obj/bench/coll_p
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -o $@ $^
+
+# What castoff info --check starts on each host, with parts of that command.
+$(BUILD)/obj/bench/hosts/reach.o: private BENCH_CFLAGS += -I. -Isrc
+$(BUILD)/bench/reach: $(BUILD)/obj/bench/hosts/reach.o $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/liboffload.a \
+    $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o
 	@mkdir -p $(@D)
@@ -105,4 +113,4 @@ bench-all: lib tools bench-programs bench-micro
 
 .SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)
 
--include $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(FFT3D_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d) $(MATCH_OBJ:.o=.d)
+-include $(BUILD)/obj/bench/hosts/reach.d $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(FFT3D_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d) $(MATCH_OBJ:.o=.d)

@@ -341,6 +341,8 @@ case_deaf() {
 . "$top/tests/lab/castoff_test_hostile.sh"
 # shellcheck source=tests/lab/castoff_test_network.sh
 . "$top/tests/lab/castoff_test_network.sh"
+# shellcheck source=tests/lab/castoff_test_verdicts.sh
+. "$top/tests/lab/castoff_test_verdicts.sh"
 # shellcheck source=tests/lab/castoff_test_refusals.sh
 . "$top/tests/lab/castoff_test_refusals.sh"
 # shellcheck source=tests/lab/castoff_test_shaken.sh

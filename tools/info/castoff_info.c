@@ -229,7 +229,7 @@ static int print_parts(int parts, const struct co_info_job *job)
     }
     if (parts & SHOW_FACTS) {
         struct co_host_facts facts;
-        co_host_facts_find(&facts);
+        co_host_facts_find(&facts, 0);
         failed = co_host_facts_print(stdout, &facts);
     }
     return failed;

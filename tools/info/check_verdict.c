@@ -3,7 +3,6 @@
 // Rules from facts to advice; each is a function that prints one line for each thing to change, or nothing. Cold.
 #include "check_verdict.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,62 +86,44 @@ void co_check_judge_end(struct co_check_result *result, uint64_t unheard_bytes)
     }
 }
 
-// What goes before the first thing to change, and before the others.
-struct advice {
-    FILE *stream;
-    int count;
-};
-
-static void advise(struct advice *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void advise(struct advice *advice, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fputs("to change   ", advice->stream);
-    co_plain_put(advice->stream, text);
-    fputc('\n', advice->stream);
-    advice->count++;
-}
-
-static void advise_installation(struct advice *advice, const struct co_check_result *result)
+static void advise_installation(struct co_advice *advice, const struct co_check_result *result)
 {
     for (int i = 0; i < result->host_count; i++) {
         const struct co_host_facts *host = &result->hosts[i], *first = &result->hosts[0];
         if (!host->has_library) {
-            advise(advice, "%s: libcastoff.so is not where the castoff command looks for it", host->host);
+            co_advise(advice, "%s: libcastoff.so is not where the castoff command looks for it", host->host);
         }
         if (strcmp(host->version, first->version) != 0) {
-            advise(advice, "%s has castoff %s, %s has %s: one installation for all", first->host, first->version,
-                   host->host, host->version);
+            co_advise(advice, "%s has castoff %s, %s has %s: one installation for all", first->host, first->version,
+                      host->host, host->version);
         }
         if (!host->has_multicast) {
-            advise(advice, "%s: %s", host->host, host->why);
+            co_advise(advice, "%s: %s", host->host, host->why);
         }
     }
 }
 
-static void advise_receive_buffer(struct advice *advice, const struct co_host_facts *host, int64_t overflows)
+static void advise_receive_buffer(struct co_advice *advice, const struct co_host_facts *host, int64_t overflows)
 {
     if (overflows > 0) {
         char text[96];
         snprintf(text, sizeof text, "%lld datagrams found no room", (long long)overflows);
         if (host->receive_bytes < host->wanted_bytes) {
-            advise(advice, "%s: %s: sysctl -w net.core.rmem_max=%lld", host->host, text,
-                   2 * (long long)host->wanted_bytes);
+            co_advise(advice, "%s: %s: sysctl -w net.core.rmem_max=%lld", host->host, text,
+                      2 * (long long)host->wanted_bytes);
         } else {
-            advise(advice, "%s: %s: a larger CASTOFF_UDP_RCVBUF, or fewer processes for its cores", host->host, text);
+            co_advise(advice, "%s: %s: a larger CASTOFF_UDP_RCVBUF, or fewer processes for its cores", host->host,
+                      text);
         }
     } else if (host->receive_bytes > 0 && host->receive_bytes < host->wanted_bytes) {
-        advise(advice, "%s: a receive buffer of %.1f MiB was granted, %.1f asked for: sysctl -w net.core.rmem_max=%lld",
-               host->host, (double)host->receive_bytes / MIB, (double)host->wanted_bytes / MIB,
-               2 * (long long)host->wanted_bytes);
+        co_advise(advice,
+                  "%s: a receive buffer of %.1f MiB was granted, %.1f asked for: sysctl -w net.core.rmem_max=%lld",
+                  host->host, (double)host->receive_bytes / MIB, (double)host->wanted_bytes / MIB,
+                  2 * (long long)host->wanted_bytes);
     }
 }
 
-static void advise_mtu(struct advice *advice, const struct co_check_result *result)
+static void advise_mtu(struct co_advice *advice, const struct co_check_result *result)
 {
     const struct co_host_facts *least = NULL, *most = NULL;
     for (int i = 0; i < result->host_count; i++) {
@@ -156,62 +137,92 @@ static void advise_mtu(struct advice *advice, const struct co_check_result *resu
         return;
     }
     if (least->mtu != most->mtu) {
-        advise(advice,
-               "%s has an MTU of %lld at %s, %s one of %lld at %s: the same on all hosts, or what is larger is lost",
-               least->host, (long long)least->mtu, least->interface, most->host, (long long)most->mtu, most->interface);
-    } else if (least->mtu >= JUMBO_BYTES && co_setting_number(CO_SET_UDP_MTU) <= STANDARD_MTU) {
-        advise(advice, "CASTOFF_UDP_MTU=9000 takes fewer packets, if the switches carry them as the interfaces do");
+        co_advise(advice,
+                  "%s has an MTU of %lld at %s, %s one of %lld at %s: the same on all hosts, or what is larger is lost",
+                  least->host, (long long)least->mtu, least->interface, most->host, (long long)most->mtu,
+                  most->interface);
+    } else if (least->mtu >= JUMBO_BYTES && co_setting_number(CO_SET_UDP_MTU) <= STANDARD_MTU &&
+               (result->reach == NULL ||
+                (result->reach->verdict->count == 0 && co_reach_carries_large(result->reach)))) {
+        co_advise(advice, "CASTOFF_UDP_MTU=9000 takes fewer packets%s",
+                  result->reach == NULL ? ", if the switches carry them as the interfaces do"
+                                        : ", and the network carries them");
     }
 }
 
-static void advise_host_network(struct advice *advice, const struct co_check_result *result)
+// Where the host's own counters do not say whether it was that.
+static void advise_reverse_path(struct co_advice *advice, const struct co_check_result *result,
+                                const struct co_host_facts *host)
+{
+    bool is_told = result->reach != NULL;
+    for (int i = 0; is_told && i < result->reach->verdict->count; i++) {
+        const struct co_reach_finding *one = &result->reach->verdict->findings[i];
+        is_told = one->what != CO_REACH_IN || one->seen != CO_REACH_SEEN_UNKNOWN ||
+                  strcmp(result->reach->by_rank[one->host].host, host->host) != 0;
+    }
+    if (result->has_multicast || !host->has_multicast || is_told) {
+        return;
+    }
+    if (host->reverse_path == 1) {
+        co_advise(advice,
+                  "%s: rp_filter is strict, so multicast is dropped whose way back is by another interface: sysctl -w "
+                  "net.ipv4.conf.%s.rp_filter=2, and that of conf.all",
+                  host->host, host->interface);
+    } else if (host->reverse_path < 0) {
+        co_advise(advice, "%s: whether rp_filter is strict could not be read", host->host);
+    }
+}
+
+static void advise_host_network(struct co_advice *advice, const struct co_check_result *result)
 {
     for (int i = 0; i < result->host_count; i++) {
         const struct co_host_facts *host = &result->hosts[i];
         if (host->bridge[0] != '\0') {
-            advise(advice,
-                   "%s: the bridge %s snoops and no one asks for members: ip link set %s type bridge mcast_querier 1",
-                   host->host, host->bridge, host->bridge);
+            co_advise(
+                advice,
+                "%s: the bridge %s snoops and no one asks for members: ip link set %s type bridge mcast_querier 1",
+                host->host, host->bridge, host->bridge);
         }
-        if (!result->has_multicast && host->has_multicast && host->reverse_path == 1) {
-            advise(advice,
-                   "%s: rp_filter is strict, so multicast is dropped whose way back is by another interface: sysctl -w "
-                   "net.ipv4.conf.%s.rp_filter=2, and that of conf.all",
-                   host->host, host->interface);
-        }
+        advise_reverse_path(advice, result, host);
         advise_receive_buffer(advice, host, result->overflows[i]);
     }
 }
 
-static void advise_network(struct advice *advice, const struct co_check_result *result)
+static void advise_network(struct co_advice *advice, const struct co_check_result *result)
 {
     bool all_can = true;
     for (int i = 0; i < result->host_count; i++) {
         all_can = all_can && result->hosts[i].has_multicast;
     }
     if (result->fades_after_s > 0) {
-        advise(
+        co_advise(
             advice,
             "a switch that snoops forgets members where no one asks them: switch on the IGMP querier of the switch or "
             "of its router, or snooping off");
+    } else if (result->reach != NULL && result->reach->verdict->count > 0) {
+        co_reach_advise(advice, result->reach);
+    } else if (!result->has_multicast && all_can && result->reach != NULL) {
+        co_advise(advice,
+                  "every host heard every other one when this was tried alone, and the job's start did not: on busy "
+                  "hosts CASTOFF_PROBE=5s gives it longer");
     } else if (!result->has_multicast && all_can) {
-        advise(
+        co_advise(
             advice,
             "firewalls of the hosts: IGMP and UDP to %s have to come in, as by: nft insert rule inet filter input ip "
             "daddr %s accept",
             co_setting_text(CO_SET_UDP_GROUP), co_setting_text(CO_SET_UDP_GROUP));
-        advise(advice,
-               "the network: IGMP snooping of switches wants a querier; most clouds carry no multicast at all. "
-               "tcpdump -ni %s udp on the host that hears nothing shows which",
-               result->hosts[0].interface);
+        co_advise(advice,
+                  "the network: IGMP snooping of switches wants a querier; most clouds carry no multicast at all. "
+                  "tcpdump -ni %s udp on the host that hears nothing shows which",
+                  result->hosts[0].interface);
     } else if (result->again > AGAIN_NOTABLE && result->has_multicast) {
         bool has_overflow = false;
         for (int i = 0; i < result->host_count; i++) {
             has_overflow = has_overflow || result->overflows[i] > 0;
         }
         if (!has_overflow) {
-            advise(advice,
-                   "packets are lost on the way: look at the counters of ports and cables (ip -s link, ethtool -S)");
+            co_advise(advice,
+                      "packets are lost on the way: look at the counters of ports and cables (ip -s link, ethtool -S)");
         }
     }
 }
@@ -241,11 +252,15 @@ static void print_hosts(FILE *stream, const struct co_check_result *result)
 
 bool co_check_print(FILE *stream, const struct co_check_result *result)
 {
-    struct advice advice = {.stream = stream};
+    struct co_advice advice = {.stream = stream};
     print_hosts(stream, result);
     if (!result->has_multicast) {
+        char found[600] = "";
+        if (result->reach != NULL && result->why[0] == '\0') {
+            co_reach_sum_up(found, sizeof found, result->reach);
+        }
         fputs("multicast   does not pass: ", stream);
-        co_plain_put(stream, result->why);
+        co_plain_put(stream, found[0] != '\0' ? found : result->why);
         fputc('\n', stream);
     } else if (result->fades_after_s > 0) {
         char after[32] = "";
@@ -271,5 +286,6 @@ bool co_check_print(FILE *stream, const struct co_check_result *result)
     if (advice.count == 0) {
         fputs("to change   nothing\n", stream);
     }
-    return result->has_multicast && result->fades_after_s == 0;
+    bool is_in_order = result->reach == NULL || result->reach->verdict->count == 0;
+    return result->has_multicast && result->fades_after_s == 0 && is_in_order;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "host_facts.h"
+#include "reach_advice.h"
 
 #define CO_CHECK_UNKNOWN_S 1e-9 // at some time, or at once
 
@@ -18,12 +19,13 @@ struct co_check_result {
     const struct co_host_facts *hosts; // in the order of their names
     const int64_t *overflows;          // of each of them, during the job
     int host_count;
-    bool has_multicast;          // the job had it
-    char why[600];               // it had not: why not
-    size_t bytes;                // of one broadcast, the root's
-    double castoff_ns, stock_ns; // of one broadcast, medians; 0: there was none
-    double again;                // what was sent again, as a share of what arrived
-    double fades_after_s;        // multicast no longer came from then on; 0: it did to the end
+    bool has_multicast;                // the job had it
+    char why[600];                     // it had not: why not
+    size_t bytes;                      // of one broadcast, the root's
+    double castoff_ns, stock_ns;       // of one broadcast, medians; 0: there was none
+    double again;                      // what was sent again, as a share of what arrived
+    const struct co_reach_told *reach; // who hears whom; NULL: nobody knows
+    double fades_after_s;              // multicast no longer came from then on; 0: it did to the end
 };
 
 // When broadcasts by castoff became half as long again as they were, and those of stock beside them did not: seconds

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/plain_json.h"
+#include "base/preload.h"
 #include "base/settings.h"
 #include "tools/launch/places.h"
 #include "tools/launch/version.h"
+#include "host_counters.h"
 #include "info_transports.h"
 
 static int64_t read_number(const char *path)
@@ -72,45 +74,21 @@ static void find_bridge(char bridge[32], const char *interface)
     }
 }
 
-// Of /proc/net/snmp: a line of names and a line of numbers, both begin with "Udp:".
-static int64_t find_overflows(void)
+void co_host_facts_find(struct co_host_facts *facts, uint32_t near_ip)
 {
-    char names[1024] = "", line[1024], *name_at, *number_at;
-    FILE *file = fopen("/proc/net/snmp", "r");
-    int64_t found = -1;
-    while (file != NULL && found < 0 && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "Udp:", 4) != 0) {
-            continue;
-        }
-        if (*names == '\0') {
-            memcpy(names, line, sizeof names);
-            continue;
-        }
-        char *name = strtok_r(names, " \n", &name_at), *number = strtok_r(line, " \n", &number_at);
-        while (name != NULL && number != NULL && strcmp(name, "RcvbufErrors") != 0) {
-            name = strtok_r(NULL, " \n", &name_at);
-            number = strtok_r(NULL, " \n", &number_at);
-        }
-        found = name != NULL && number != NULL ? strtoll(number, NULL, 10) : 0;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return found;
-}
-
-void co_host_facts_find(struct co_host_facts *facts)
-{
-    struct co_transport_state states[CO_TRANSPORTS];
+    struct co_transport_state state, *udp = &state;
+    struct co_host_counters counters;
     char library[PATH_MAX];
-    const struct co_transport_state *udp = &states[1];
     *facts = (struct co_host_facts){.mtu = -1, .reverse_path = -1, .receive_bytes = -1};
     gethostname(facts->host, sizeof facts->host - 1);
     snprintf(facts->version, sizeof facts->version, "%s %s", co_version_number(), co_version_commit());
-    facts->has_library = co_places_library(library) == 0;
+    // A program beside the command has it preloaded by `castoff run`, which has found it.
+    facts->has_library =
+        co_places_library(library) == 0 || co_preload_names(co_environment("LD_PRELOAD"), "libcastoff.so");
     facts->wanted_bytes = co_setting_number(CO_SET_UDP_RCVBUF);
-    facts->overflows = find_overflows();
-    co_transports_probe(states);
+    co_host_counters_find(&counters);
+    facts->overflows = counters.overflows;
+    co_transports_probe_udp(udp, near_ip);
     facts->has_multicast = udp->is_usable;
     if (!udp->is_usable) {
         snprintf(facts->why, sizeof facts->why, "%.199s", udp->detail);
@@ -126,13 +104,14 @@ void co_host_facts_find(struct co_host_facts *facts)
 
 int co_host_facts_print(FILE *stream, const struct co_host_facts *facts)
 {
-    json_t *root = json_pack("{s:i, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I}", "castoff_facts", 1,
-                             "host", co_plain_json(facts->host), "version", co_plain_json(facts->version), "library",
-                             facts->has_library, "multicast", facts->has_multicast, "why", co_plain_json(facts->why),
-                             "interface", co_plain_json(facts->interface), "bridge", co_plain_json(facts->bridge),
-                             "mtu", (json_int_t)facts->mtu, "rp_filter", (json_int_t)facts->reverse_path,
-                             "receive_bytes", (json_int_t)facts->receive_bytes, "wanted_bytes",
-                             (json_int_t)facts->wanted_bytes, "overflows", (json_int_t)facts->overflows);
+    json_t *root = json_pack(
+        "{s:i, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "castoff_facts", 1, "host",
+        co_plain_json(facts->host), "version", co_plain_json(facts->version), "library", facts->has_library,
+        "multicast", facts->has_multicast, "why", co_plain_json(facts->why), "interface",
+        co_plain_json(facts->interface), "bridge", co_plain_json(facts->bridge), "mtu", (json_int_t)facts->mtu,
+        "rp_filter", (json_int_t)facts->reverse_path, "receive_bytes", (json_int_t)facts->receive_bytes, "wanted_bytes",
+        (json_int_t)facts->wanted_bytes, "overflows", (json_int_t)facts->overflows, "rank", (json_int_t)facts->rank,
+        "ip", (json_int_t)facts->ip, "port", (json_int_t)facts->port);
     char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
     if (text == NULL) {
@@ -173,7 +152,8 @@ bool co_host_facts_parse(struct co_host_facts *facts, const char *line)
                take_number(&facts->mtu, root, "mtu") && take_number(&facts->reverse_path, root, "rp_filter") &&
                take_number(&facts->receive_bytes, root, "receive_bytes") &&
                take_number(&facts->wanted_bytes, root, "wanted_bytes") &&
-               take_number(&facts->overflows, root, "overflows");
+               take_number(&facts->overflows, root, "overflows") && take_number(&facts->rank, root, "rank") &&
+               take_number(&facts->ip, root, "ip") && take_number(&facts->port, root, "port");
     json_decref(root);
     return is_whole;
 }

@@ -1,219 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The jobs of `castoff info --check`: command lines of mpirun or srun, and what is read out of their output. Single
+// The course of `castoff info --check`: a session that finds who hears whom, and, where all do, a measurement. Single
 // thread. Cold.
 #include "info_check.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/plain_text.h"
 #include "base/settings.h"
+#include "check_job.h"
 #include "check_output.h"
 #include "check_verdict.h"
-#include "tools/launch/child.h"
+#include "host_names.h"
+#include "path_probe.h"
+#include "reach_session.h"
+#include "reach_verdict.h"
 #include "tools/launch/command.h"
 #include "tools/launch/places.h"
-#include "tools/launch/wrapper.h"
 
-enum { WORDS_MAX = 512, HOSTS_MAX = 4096, OUTPUT_MAX = 1 << 26, SHOWN_MAX = 12 };
+// A job that is silent for so long stands still: before it has said anything, hosts may be slow to log in to.
+enum { HOSTS_MAX = 4096, PROBED_MAX = 16, NOTE_S = 10, START_S = 90, STILL_S = 60, NOTE_MEASURE_S = 30 };
 
 #define BCAST_BYTES "1048576"
 #define ROUNDS_MAX "100000"
-
-struct words {
-    char *list[WORDS_MAX];
-    int count;
-};
-
-// What a job has written.
-struct output {
-    char *text[2]; // standard output, standard error
-    size_t used[2];
-    FILE *streams[2];
-};
-
-static void put(struct words *words, const char *word)
-{
-    if (words->count < WORDS_MAX - 1) {
-        words->list[words->count++] = strdup(word);
-    }
-}
-
-static void put_split(struct words *words, const char *text)
-{
-    while (text != NULL && *text != '\0') {
-        size_t blank = strspn(text, " "), length = strcspn(text + blank, " ");
-        char *word = strndup(text + blank, length);
-        if (word != NULL && length > 0) {
-            put(words, word);
-        }
-        free(word);
-        text += blank + length;
-    }
-}
-
-static void put_hosts(struct words *words, const char *option, char *const *hosts)
-{
-    char *list = NULL;
-    size_t used = 0;
-    FILE *stream = hosts[0] != NULL ? open_memstream(&list, &used) : NULL;
-    if (stream == NULL) {
-        return;
-    }
-    for (int i = 0; hosts[i] != NULL; i++) {
-        fprintf(stream, "%s%s", i > 0 ? "," : "", hosts[i]);
-    }
-    if (fclose(stream) == 0) {
-        put(words, option);
-        put(words, list);
-    }
-    free(list);
-}
-
-static void put_mpirun(struct words *words, const struct co_check_request *request)
-{
-    put(words, "mpirun");
-    if (geteuid() == 0) {
-        put(words, "--allow-run-as-root");
-    }
-    put_split(words, "--bind-to none --map-by ppr:1:node");
-    put_split(words, request->mpirun_arguments);
-    put_hosts(words, "--host", request->hosts);
-}
-
-// One of srun's names may stand for many hosts ("node[1-4]"): 0, and Slurm counts them.
-static int count_hosts(char *const *hosts)
-{
-    int count = 0;
-    for (; hosts[count] != NULL; count++) {
-        if (strpbrk(hosts[count], "[,") != NULL) {
-            return 0;
-        }
-    }
-    return count;
-}
-
-static void put_srun(struct words *words, const struct co_check_request *request)
-{
-    // What an allocation was asked for stands in the environment of what runs in it, and srun would take it for this
-    // step, too, which has a task for each host.
-    static const char *const asked_for[] = {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE",
-                                            "SLURM_TASKS_PER_NODE", "SLURM_DISTRIBUTION"};
-    int count = count_hosts(request->hosts);
-    for (size_t i = 0; i < sizeof asked_for / sizeof asked_for[0]; i++) {
-        unsetenv(asked_for[i]);
-    }
-    put_split(words, "srun --mpi=pmix --ntasks-per-node=1 --kill-on-bad-exit=1");
-    if (count > 0) {
-        char nodes[32];
-        snprintf(nodes, sizeof nodes, "--nodes=%d", count);
-        put(words, nodes);
-    }
-    put_split(words, request->srun_arguments);
-    put_hosts(words, "--nodelist", request->hosts);
-}
-
-// A rank on each host, under "castoff run", which carries settings there.
-static int put_launcher(struct words *words, const struct co_check_request *request)
-{
-    static char report[] = "CASTOFF_REPORT=-", bcast[] = "CASTOFF_BCAST=yes";
-    char *const settings[] = {report, bcast, NULL};
-    struct co_wrapper wrapper;
-    if (request->srun_arguments != NULL) {
-        put_srun(words, request);
-    } else {
-        put_mpirun(words, request);
-    }
-    int failed = co_wrapper_make(&wrapper, settings);
-    for (int i = 0; i < wrapper.count && !failed; i++) {
-        put(words, wrapper.words[i]);
-    }
-    co_wrapper_release(&wrapper);
-    return failed;
-}
-
-static void keep(struct output *output, int which, const char *bytes, size_t count)
-{
-    fflush(output->streams[which]);
-    if (output->used[which] + count <= OUTPUT_MAX) {
-        fwrite(bytes, 1, count, output->streams[which]);
-    }
-}
-
-static void keep_output(void *arg, const char *bytes, size_t count)
-{
-    keep(arg, 0, bytes, count);
-}
-
-static void keep_errors(void *arg, const char *bytes, size_t count)
-{
-    keep(arg, 1, bytes, count);
-}
-
-static void output_free(struct output *output)
-{
-    free(output->text[0]);
-    free(output->text[1]);
-    *output = (struct output){0};
-}
-
-// The first lines that a job that failed has complained with.
-static void show_errors(const char *text)
-{
-    int lines = 0;
-    for (const char *at = text; *at != '\0' && lines < SHOWN_MAX;) {
-        size_t length = strcspn(at, "\n");
-        char *line = strndup(at, length);
-        if (line != NULL && length > 0) {
-            fputs("    ", stderr);
-            co_plain_put(stderr, line);
-            fputc('\n', stderr);
-            lines++;
-        }
-        free(line);
-        at += length + (at[length] == '\n');
-    }
-}
-
-// An exit status; the output is the caller's to free in any case.
-static int run_job(struct output *output, const struct co_check_request *request, char *const *program)
-{
-    struct words words = {.count = 0};
-    struct co_child_result result = {.status = 0};
-    *output = (struct output){0};
-    for (int i = 0; i < 2; i++) {
-        output->streams[i] = open_memstream(&output->text[i], &output->used[i]);
-    }
-    int failed = output->streams[0] == NULL || output->streams[1] == NULL ? -1 : put_launcher(&words, request);
-    for (int i = 0; program[i] != NULL; i++) {
-        put(&words, program[i]);
-    }
-    if (!failed) {
-        failed = co_child_run(&result, words.list, keep_output, keep_errors, output);
-    }
-    for (int i = 0; i < 2; i++) {
-        if (output->streams[i] != NULL) {
-            fclose(output->streams[i]);
-        }
-    }
-    for (int i = 0; i < words.count; i++) {
-        free(words.list[i]);
-    }
-    if (failed) {
-        co_command_complain(&co_command_info, "%s cannot be started: %s",
-                            request->srun_arguments != NULL ? "srun" : "mpirun", strerror(-failed));
-        return TOOL_NOT_FOUND;
-    }
-    if (result.status != 0) {
-        co_command_complain(&co_command_info, "the job over the hosts ended with status %d:", result.status);
-        show_errors(output->text[1]);
-        return result.interrupted ? 128 + result.interrupted : TOOL_FAILED;
-    }
-    return TOOL_OK;
-}
 
 static int compare_hosts(const void *left, const void *right)
 {
@@ -225,31 +36,133 @@ static int ask_hosts(struct co_host_facts *facts, int *count, const struct co_ch
 {
     static char info[] = "info", option[] = "--facts";
     char self[PATH_MAX], *program[] = {self, info, option, NULL};
-    struct output output;
+    struct co_check_output output;
     *count = 0;
     if (co_places_self(self)) {
         return TOOL_FAILED;
     }
-    int status = run_job(&output, request, program);
+    int status = co_check_job_run(&output, request, &(struct co_check_job){.program = program});
     char *state = NULL;
     for (char *line = status == TOOL_OK ? strtok_r(output.text[0], "\n", &state) : NULL;
          line != NULL && *count < HOSTS_MAX; line = strtok_r(NULL, "\n", &state)) {
         *count += co_host_facts_parse(&facts[*count], line);
     }
-    output_free(&output);
+    co_check_output_free(&output);
     qsort(facts, (size_t)*count, sizeof *facts, compare_hosts);
     return status;
 }
 
+// In the order of their names.
+static int order_hosts(struct co_host_facts *facts, int *count, const struct co_reach_session *session)
+{
+    *count = session->table.count;
+    memcpy(facts, session->facts, (size_t)*count * sizeof *facts);
+    qsort(facts, (size_t)*count, sizeof *facts, compare_hosts);
+    return TOOL_OK;
+}
+
+static int find_program(char path[PATH_MAX], const char *name)
+{
+    if (co_places_bench_program(path, name) == 0) {
+        return TOOL_OK;
+    }
+    co_command_complain(&co_command_info,
+                        "the program '%s', which runs on the hosts, is missing; make bench-programs builds it", name);
+    return TOOL_NOT_FOUND;
+}
+
+struct listening {
+    struct co_reach_session *session;
+    const struct co_check_request *request;
+    bool has_begun, is_lost;
+    size_t lost_bytes[PROBED_MAX]; // of the first hosts: an MTU that is lost on the way to them
+};
+
+// One cause of silence can be found from here.
+static bool finds_loss(struct listening *listening)
+{
+    char *const *hosts = listening->request->hosts;
+    for (int i = 0; i < PROBED_MAX && hosts[i] != NULL; i++) {
+        size_t bytes;
+        if (co_path_probe(hosts[i], &bytes) == CO_PATH_LOSES_LARGE) {
+            listening->lost_bytes[i] = bytes;
+            listening->is_lost = true;
+        }
+    }
+    return listening->is_lost;
+}
+
+static void take_line(void *arg, char *line)
+{
+    struct listening *listening = arg;
+    listening->has_begun = true;
+    co_reach_session_line(listening->session, line);
+}
+
+static bool has_patience(void *arg, int seconds)
+{
+    struct listening *listening = arg;
+    if (seconds == NOTE_S && finds_loss(listening)) {
+        return false;
+    }
+    if (seconds == NOTE_S) {
+        co_command_complain(&co_command_info, "nothing has come from the hosts for %d s; still waiting", NOTE_S);
+    }
+    return seconds < (listening->has_begun ? STILL_S : START_S);
+}
+
+// Rank 0 of the job leads the session; the same answers make the same table here.
+static void say_nothing(void *arg, const char *words)
+{
+    (void)arg;
+    (void)words;
+}
+
+// A status; TOOL_SKIPPED: the job stands still.
+static int find_reach(struct listening *listening)
+{
+    char path[PATH_MAX], *program[] = {path, NULL};
+    struct co_check_output output;
+    struct co_reach_session *session = listening->session;
+    int status = find_program(path, "reach");
+    if (status != TOOL_OK) {
+        return status;
+    }
+    session->say = say_nothing;
+    session->largest_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU);
+    status = co_check_job_run(
+        &output, listening->request,
+        &(struct co_check_job){.program = program, .line = take_line, .waits = has_patience, .arg = listening});
+    if (output.stood_still && status == TOOL_FAILED) {
+        status = TOOL_SKIPPED;
+    }
+    co_check_output_free(&output);
+    if (status == TOOL_OK && !session->is_over) {
+        co_command_complain(&co_command_info, "the job over the hosts ended early");
+        status = TOOL_FAILED;
+    }
+    return status;
+}
+
+// A megabyte takes long on slow links, and rounds are told at the end.
+static bool measures(void *arg, int seconds)
+{
+    const struct co_check_request *request = arg;
+    if (seconds == NOTE_MEASURE_S + (int)strtod(request->seconds, NULL)) {
+        co_command_complain(&co_command_info, "broadcasts of 1 MiB are measured since %d s; still waiting", seconds);
+    }
+    return true;
+}
+
 // A status.
-static int measure(struct co_check_result *result, const struct co_check_request *request)
+static int measure(struct co_check_result *result, struct co_check_request *request)
 {
     static char words[][20] = {"--calls", "bcast", "--sizes", BCAST_BYTES, "--rounds-max", ROUNDS_MAX, "--seconds"};
     char program_path[PATH_MAX], seconds[32], *program[10] = {program_path};
-    struct output output;
-    if (co_places_bench_program(program_path, "coll")) {
-        co_command_complain(&co_command_info, "the benchmark program is missing; make bench-programs builds it");
-        return TOOL_NOT_FOUND;
+    struct co_check_output output;
+    int status = find_program(program_path, "coll");
+    if (status != TOOL_OK) {
+        return status;
     }
     for (int i = 0; i < 7; i++) {
         program[1 + i] = words[i];
@@ -257,7 +170,8 @@ static int measure(struct co_check_result *result, const struct co_check_request
     snprintf(seconds, sizeof seconds, "%s", request->seconds);
     program[8] = seconds;
     result->bytes = strtoul(BCAST_BYTES, NULL, 10);
-    int status = run_job(&output, request, program);
+    status = co_check_job_run(&output, request,
+                              &(struct co_check_job){.program = program, .waits = measures, .arg = request});
     if (status == TOOL_OK) {
         bool is_right = co_check_read_rows(result, output.text[0]);
         co_check_read_report(result, output.text[1]);
@@ -266,7 +180,7 @@ static int measure(struct co_check_result *result, const struct co_check_request
             status = TOOL_FAILED;
         }
     }
-    output_free(&output);
+    co_check_output_free(&output);
     return status;
 }
 
@@ -280,49 +194,141 @@ static bool all_can(const struct co_host_facts *facts, int count)
     return true;
 }
 
-static int check(const struct co_check_request *request, struct co_host_facts *facts, struct co_host_facts *later,
-                 int64_t *overflows)
+// Two names of one host: the second says nothing of the network.
+static bool is_twice(const struct co_reach_session *session, int *first, int *second)
 {
-    struct co_check_result result = {.hosts = facts, .overflows = overflows};
-    int later_count = 0, status = ask_hosts(facts, &result.host_count, request);
-    if (status != TOOL_OK) {
-        return status;
-    }
-    if (result.host_count < 2) {
-        co_command_complain(&co_command_info, "%s: two hosts at least, or the allocation of a batch system",
-                            result.host_count == 0 ? "no host has answered" : "there is one host");
-        return result.host_count == 0 ? TOOL_FAILED : TOOL_USAGE;
-    }
-    if (all_can(facts, result.host_count)) {
-        status = measure(&result, request);
-        if (status == TOOL_OK) {
-            status = ask_hosts(later, &later_count, request);
+    const struct co_reach_evidence *hosts = session->table.hosts;
+    for (*first = 0; *first < session->table.count; ++*first) {
+        for (*second = *first + 1; *second < session->table.count; ++*second) {
+            if (hosts[*first].machine != 0 && hosts[*first].machine == hosts[*second].machine) {
+                return true;
+            }
         }
-        if (status != TOOL_OK) {
-            return status;
-        }
-    } else {
-        snprintf(result.why, sizeof result.why, "not all hosts can take part");
     }
-    for (int i = 0; i < result.host_count && later_count == result.host_count; i++) {
-        overflows[i] = later[i].overflows - facts[i].overflows;
-    }
-    bool passes = co_check_print(stdout, &result);
+    return false;
+}
+
+static int complain_of_count(int count)
+{
+    co_command_complain(&co_command_info, "%s: two hosts at least, or the allocation of a batch system",
+                        count == 0 ? "no host has answered" : "there is one host");
+    return count == 0 ? TOOL_FAILED : TOOL_USAGE;
+}
+
+struct rooms {
+    struct co_host_facts *by_rank, *facts, *later;
+    int64_t *overflows;
+};
+
+static int print(const struct co_check_result *result)
+{
+    bool passes = co_check_print(stdout, result);
     return fflush(stdout) != 0 || !passes ? TOOL_FAILED : TOOL_OK;
+}
+
+// Nothing is heard any more of what was started on the hosts.
+static int print_standing(const struct listening *listening)
+{
+    struct co_advice advice = {.stream = stdout};
+    char *const *hosts = listening->request->hosts;
+    const char *launcher = listening->request->srun_arguments != NULL ? "srun" : "mpirun";
+    printf("multicast   could not be tried: what %s starts on the hosts does not answer\n", launcher);
+    for (int i = 0; listening->is_lost && hosts[i] != NULL && i < PROBED_MAX; i++) {
+        if (listening->lost_bytes[i] > 0) {
+            co_advise(
+                &advice,
+                "%s: packets of %zu bytes, the MTU of the way to it, are lost, small ones come: TCP stands still, and "
+                "%s and MPI with it; the MTU of the hosts' interfaces as the network has it (1500 as a rule), or "
+                "switches that carry more",
+                hosts[i], listening->lost_bytes[i], launcher);
+        }
+    }
+    if (!listening->is_lost) {
+        co_advise(
+            &advice,
+            "%s and MPI speak TCP between the hosts: firewalls have to let it in at any port from the other hosts, and "
+            "the names of the hosts have to lead to addresses that all can reach",
+            launcher);
+    }
+    return TOOL_FAILED;
+}
+
+static int measure_between(struct co_check_result *result, struct co_check_request *request, struct rooms *rooms)
+{
+    int later_count = 0, status = measure(result, request);
+    status = status == TOOL_OK ? ask_hosts(rooms->later, &later_count, request) : status;
+    for (int i = 0; i < result->host_count && later_count == result->host_count; i++) {
+        rooms->overflows[i] = rooms->later[i].overflows - rooms->facts[i].overflows;
+    }
+    return status;
+}
+
+static int conclude(struct co_check_request *request, struct rooms *rooms, struct co_reach_session *session)
+{
+    struct co_check_result result = {.hosts = rooms->facts, .overflows = rooms->overflows};
+    static struct co_reach_verdict verdict;
+    int first, second, status = order_hosts(rooms->facts, &result.host_count, session);
+    if (result.host_count < 2) {
+        return complain_of_count(result.host_count);
+    }
+    if (is_twice(session, &first, &second)) {
+        co_command_complain(&co_command_info, "%s is started twice, as one host under two names: name each once",
+                            session->facts[first].host);
+        return TOOL_USAGE;
+    }
+    co_reach_judge(&verdict, &session->table);
+    result.reach = &(struct co_reach_told){
+        .verdict = &verdict, .table = &session->table, .by_rank = session->facts, .near_ip = session->near_ip};
+    if (!all_can(rooms->facts, result.host_count)) {
+        snprintf(result.why, sizeof result.why, "not all hosts can take part");
+    } else if (verdict.count == 0) {
+        status = measure_between(&result, request, rooms);
+    } else {
+        result.has_multicast = co_reach_passes(&verdict);
+    }
+    return status != TOOL_OK ? status : print(&result);
+}
+
+static int check(struct co_check_request *request, struct rooms *rooms)
+{
+    struct co_reach_session session = {.facts = rooms->by_rank};
+    struct listening listening = {.session = &session, .request = request};
+    int status = find_reach(&listening);
+    if (status == TOOL_SKIPPED) {
+        status = print_standing(&listening);
+    } else if (status == TOOL_OK && session.why[0] != '\0') {
+        co_command_complain(&co_command_info, "%s", session.why);
+        status = TOOL_FAILED;
+    } else if (status == TOOL_OK) {
+        status = conclude(request, rooms, &session);
+    }
+    co_reach_table_release(&session.table);
+    return status;
 }
 
 int co_info_check(const struct co_check_request *request)
 {
-    struct co_host_facts *facts = calloc(HOSTS_MAX, sizeof *facts), *later = calloc(HOSTS_MAX, sizeof *later);
-    int64_t *overflows = calloc(HOSTS_MAX, sizeof *overflows);
+    char why[256];
+    struct co_check_request own = *request;
+    struct rooms rooms = {.by_rank = calloc(CO_REACH_HOSTS_MAX, sizeof *rooms.by_rank),
+                          .facts = calloc(HOSTS_MAX, sizeof *rooms.facts),
+                          .later = calloc(HOSTS_MAX, sizeof *rooms.later),
+                          .overflows = calloc(HOSTS_MAX, sizeof *rooms.overflows)};
+    char **names = co_host_names_take(request->hosts, why, sizeof why);
     int status = TOOL_FAILED;
-    if (facts != NULL && later != NULL && overflows != NULL) {
-        status = check(request, facts, later, overflows);
+    own.hosts = names;
+    if (names == NULL) {
+        co_command_complain(&co_command_info, "%s", why);
+        status = TOOL_USAGE;
+    } else if (rooms.by_rank != NULL && rooms.facts != NULL && rooms.later != NULL && rooms.overflows != NULL) {
+        status = check(&own, &rooms);
     } else {
         co_command_complain(&co_command_info, "out of memory");
     }
-    free(facts);
-    free(later);
-    free(overflows);
+    co_host_names_free(names);
+    free(rooms.by_rank);
+    free(rooms.facts);
+    free(rooms.later);
+    free(rooms.overflows);
     return status;
 }

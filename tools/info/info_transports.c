@@ -167,19 +167,21 @@ static long read_limit(const char *path)
     return value;
 }
 
-static int open_udp(struct co_transport **udp, struct co_udp_address *mine, char *why, size_t why_room)
+static int open_udp(struct co_transport **udp, uint32_t near_ip, struct co_udp_address *mine, char *why,
+                    size_t why_room)
 {
     struct co_udp_config config;
     co_network_udp_config(&config, co_clock_now_ns() ^ (uint64_t)getpid() << 40);
+    config.near_ip = near_ip;
     return co_udp_open(udp, &config, mine, why, why_room);
 }
 
-static void probe_udp(struct co_transport_state *state)
+static void probe_udp(struct co_transport_state *state, uint32_t near_ip)
 {
     struct co_transport *udp;
     struct co_udp_address mine;
     char why[256] = "";
-    int failed = open_udp(&udp, &mine, why, sizeof why);
+    int failed = open_udp(&udp, near_ip, &mine, why, sizeof why);
     failed = failed ? failed : udp->ops->join(udp, 0);
     state->is_usable = failed == 0;
     if (failed) {
@@ -214,7 +216,7 @@ static void try_device(struct co_transport_state *state, const struct co_verbs_m
     struct co_verbs_address address;
     char *why = state->detail;
     size_t room = sizeof state->detail;
-    if (open_udp(&udp, &mine, why, room) != 0) {
+    if (open_udp(&udp, 0, &mine, why, room) != 0) {
         return;
     }
     struct co_verbs_config config = {.device = co_setting_text(CO_SET_VERBS_DEVICE),
@@ -262,10 +264,17 @@ static bool is_off(struct co_transport_state *state, unsigned without)
     return state->detail[0] != '\0';
 }
 
+void co_transports_probe_udp(struct co_transport_state *state, uint32_t near_ip)
+{
+    *state = (struct co_transport_state){.name = "udp"};
+    if (!is_off(state, 1U << CO_ALLOW_SHM | 1U << CO_ALLOW_VERBS)) {
+        probe_udp(state, near_ip);
+    }
+}
+
 void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
 {
     states[0] = (struct co_transport_state){.name = "shm"};
-    states[1] = (struct co_transport_state){.name = "udp"};
     states[2] = (struct co_transport_state){.name = "verbs"};
     states[3] = (struct co_transport_state){.name = "p2p"};
     states[4] = (struct co_transport_state){.name = "placed"};
@@ -278,9 +287,7 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
     if (!is_off(&states[0], 0)) {
         probe_shm(&states[0]);
     }
-    if (!is_off(&states[1], 1U << CO_ALLOW_SHM | 1U << CO_ALLOW_VERBS)) {
-        probe_udp(&states[1]);
-    }
+    co_transports_probe_udp(&states[1], 0);
     if (!is_off(&states[2], 1U << CO_ALLOW_SHM | 1U << CO_ALLOW_UDP)) {
         probe_verbs(&states[2]);
     }

@@ -7,6 +7,7 @@
 #define CASTOFF_TOOLS_INFO_TRANSPORTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { CO_TRANSPORTS = 6 };
 
@@ -21,6 +22,9 @@ void co_onesided_probe(struct co_transport_state *state);
 
 // proxy_probe.c: one is started.
 void co_proxy_probe(struct co_transport_state *state);
+
+// UDP alone, by the interface that leads to an address of another host (network byte order), 0: by the first one.
+void co_transports_probe_udp(struct co_transport_state *state, uint32_t near_ip);
 
 // Needs co_settings_load.
 void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS]);

@@ -22,7 +22,7 @@
 
 static volatile sig_atomic_t current_child, caught_signal;
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
-enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
+enum { PASSED_ON = sizeof passed_on / sizeof *passed_on, KILL_S = 5 };
 
 static void pass_on(int signal_number, siginfo_t *from, void *context)
 {
@@ -71,16 +71,41 @@ static bool read_some(int fd, co_child_output_fn take, void *arg)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-// Until both ends are closed; a negative one is.
-static void read_all(int output_end, int errors_end, co_child_output_fn output, co_child_output_fn errors, void *arg)
+struct listener {
+    co_child_output_fn take[2]; // output, errors
+    co_child_wait_fn waits;
+    void *arg;
+};
+
+// A second in which nothing came: who is told to end has a few more, and no choice then. Seconds since then.
+static int end_late(pid_t pid, int since, bool is_late)
+{
+    if (since == 0 && is_late) {
+        kill(pid, SIGTERM);
+    } else if (since == KILL_S) {
+        kill(pid, SIGKILL);
+    }
+    return since + (since > 0 || is_late);
+}
+
+// Until both ends are closed; a negative one is. Others that the child has started may hold them open, but not for
+// longer than it is given to end.
+static void read_all(pid_t pid, int output_end, int errors_end, const struct listener *listener)
 {
     struct pollfd from[2] = {{.fd = output_end, .events = POLLIN}, {.fd = errors_end, .events = POLLIN}};
-    while (from[0].fd >= 0 || from[1].fd >= 0) {
-        if (poll(from, 2, -1) < 0) {
+    bool asks = listener->waits != NULL;
+    int seconds = 0, late = 0;
+    while ((from[0].fd >= 0 || from[1].fd >= 0) && late <= KILL_S) {
+        int ready = poll(from, 2, asks ? 1000 : -1);
+        if (ready < 0) {
             continue; // EINTR: a signal that was passed on
         }
+        seconds = ready > 0 ? 0 : seconds + 1;
+        if (ready == 0 && asks) {
+            late = end_late(pid, late, late == 0 && !listener->waits(listener->arg, seconds));
+        }
         for (int i = 0; i < 2; i++) {
-            if (from[i].fd >= 0 && from[i].revents && !read_some(from[i].fd, i == 0 ? output : errors, arg)) {
+            if (from[i].fd >= 0 && from[i].revents && !read_some(from[i].fd, listener->take[i], listener->arg)) {
                 from[i].fd = -1;
             }
         }
@@ -107,8 +132,8 @@ static void close_pair(int ends[2])
     }
 }
 
-int co_child_run(struct co_child_result *result, char *const *argv, co_child_output_fn output,
-                 co_child_output_fn errors, void *arg)
+int co_child_run_while(struct co_child_result *result, char *const *argv, co_child_output_fn output,
+                       co_child_output_fn errors, co_child_wait_fn waits, void *arg)
 {
     int ends[2], error_ends[2] = {-1, -1};
     pid_t pid;
@@ -131,7 +156,7 @@ int co_child_run(struct co_child_result *result, char *const *argv, co_child_out
         if (caught_signal) { // came between spawn and the line above
             kill(pid, caught_signal);
         }
-        read_all(ends[0], error_ends[0], output, errors, arg);
+        read_all(pid, ends[0], error_ends[0], &(struct listener){.take = {output, errors}, .waits = waits, .arg = arg});
         result->status = wait_for(pid);
         result->elapsed_ns = co_clock_now_ns() - began;
         current_child = 0;
@@ -142,4 +167,10 @@ int co_child_run(struct co_child_result *result, char *const *argv, co_child_out
     }
     result->interrupted = caught_signal; // the last moment at which one is caught is over
     return failed;
+}
+
+int co_child_run(struct co_child_result *result, char *const *argv, co_child_output_fn output,
+                 co_child_output_fn errors, void *arg)
+{
+    return co_child_run_while(result, argv, output, errors, NULL, arg);
 }

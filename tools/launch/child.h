@@ -5,6 +5,7 @@
 #ifndef CASTOFF_TOOLS_LAUNCH_CHILD_H
 #define CASTOFF_TOOLS_LAUNCH_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,12 @@ struct co_child_result {
 // that is ignored stays so.
 int co_child_run(struct co_child_result *result, char *const *argv, co_child_output_fn output,
                  co_child_output_fn errors, void *arg);
+
+// Asked each second in which nothing has come, of so many since something did; false: end it, by SIGTERM.
+typedef bool (*co_child_wait_fn)(void *arg, int seconds);
+
+// The same of one that may stand still.
+int co_child_run_while(struct co_child_result *result, char *const *argv, co_child_output_fn output,
+                       co_child_output_fn errors, co_child_wait_fn waits, void *arg);
 
 #endif

@@ -228,6 +228,72 @@ static void what_is_heard_no_more_has_stopped(void **state)
     assert_int_equal(times("to change   a switch that snoops forgets members"), 1);
 }
 
+// What a session found, and what each host saw of it, decides what is said; nothing general is.
+static void told(struct co_reach_finding finding)
+{
+    static struct co_reach_verdict verdict;
+    static struct co_reach_told reach;
+    static struct co_reach_evidence evidence[HOSTS];
+    static struct co_reach_table table = {.count = HOSTS, .hosts = evidence, .full_bytes = 1500};
+    verdict = (struct co_reach_verdict){.findings = {finding}, .count = 1};
+    reach = (struct co_reach_told){.verdict = &verdict, .table = &table, .by_rank = hosts, .near_ip = 0x0a4d0001};
+    free(text);
+    result.reach = &reach;
+    result.has_multicast = co_reach_passes(&verdict);
+    result.castoff_ns = 0;
+    judge();
+    assert_false(passes);
+    assert_int_equal(times("to change"),
+                     finding.of == CO_REACH_OF_MULTICAST && finding.what == CO_REACH_NOBODY ? 2 : 1);
+}
+
+static void what_a_session_found(void **state)
+{
+    (void)state;
+    told((struct co_reach_finding){
+        .what = CO_REACH_OUT, .of = CO_REACH_OF_UDP, .seen = CO_REACH_SEEN_REFUSED, .host = 2, .error = 1});
+    assert_int_equal(times("\nmulticast   does not pass: no UDP datagram of h2 is heard\n"), 1);
+    assert_int_equal(times("to change   h2: it may send no UDP datagram (Operation not permitted)"), 1);
+    told((struct co_reach_finding){.what = CO_REACH_OUT, .of = CO_REACH_OF_MULTICAST, .host = 1});
+    assert_int_equal(times("to change   h1: no multicast that leaves it comes to any other host"), 1);
+    told((struct co_reach_finding){
+        .what = CO_REACH_IN, .of = CO_REACH_OF_MULTICAST, .seen = CO_REACH_SEEN_DROPPED, .host = 0});
+    assert_int_equal(times("to change   h0: multicast datagrams come to it and are dropped there"), 1);
+    told((struct co_reach_finding){
+        .what = CO_REACH_IN, .of = CO_REACH_OF_MULTICAST, .seen = CO_REACH_SEEN_FILTERED, .host = 1});
+    assert_int_equal(times("to change   h1: rp_filter dropped what came"), 1);
+    told((struct co_reach_finding){.what = CO_REACH_PATH, .of = CO_REACH_OF_UNICAST, .host = 0, .other = 2});
+    assert_int_equal(times("does not pass: h2 hears no unicast UDP datagram of h0\n"), 1);
+    assert_int_equal(times("to change   h0 to h2: no unicast UDP datagram arrives"), 1);
+    told((struct co_reach_finding){.what = CO_REACH_NOBODY, .of = CO_REACH_OF_MULTICAST});
+    assert_int_equal(times("to change   the network: IGMP snooping"), 1);
+    told((struct co_reach_finding){.what = CO_REACH_IN, .of = CO_REACH_OF_FULL, .host = 1, .fits = 1400});
+    assert_int_equal(times("to change   into h1: packets of 1500 bytes are lost, those of 1400 come"), 1);
+    told((struct co_reach_finding){.what = CO_REACH_SAME_IP, .host = 0, .other = 2});
+    assert_int_equal(times("to change   h0 and h2 both have the address"), 1);
+}
+
+// Multicast passes, and still MPI would stand still.
+static void a_large_mtu_that_is_not_carried(void **state)
+{
+    (void)state;
+    hosts[0].mtu = hosts[1].mtu = hosts[2].mtu = 9000;
+    told((struct co_reach_finding){.what = CO_REACH_NOBODY, .of = CO_REACH_OF_LARGE});
+    assert_int_equal(times("\nmulticast   passes between all 3 hosts\n"), 1);
+    assert_int_equal(times("to change   between all hosts: packets as large as the interfaces' MTU of 9000 are lost"),
+                     1);
+}
+
+// Whose counters cannot be read, of that is said so, and what it may be.
+static void what_could_not_be_seen_is_not_guessed(void **state)
+{
+    (void)state;
+    struct co_reach_finding unseen = {
+        .what = CO_REACH_IN, .of = CO_REACH_OF_UDP, .seen = CO_REACH_SEEN_UNKNOWN, .host = 1};
+    told(unseen);
+    assert_int_equal(times("to change   h1: whether any UDP datagram comes to it could not be seen"), 1);
+}
+
 // Names come from hosts: they may not write on the terminal what they like.
 static void names_are_plain(void **state)
 {
@@ -270,6 +336,9 @@ int main(void)
         TEST(losses_of_the_network),
         TEST(what_is_heard_at_the_end_has_not_stopped),
         TEST(what_is_heard_no_more_has_stopped),
+        TEST(what_a_session_found),
+        TEST(a_large_mtu_that_is_not_carried),
+        TEST(what_could_not_be_seen_is_not_guessed),
         TEST(names_are_plain),
         cmocka_unit_test(fading_wants_both_sides),
     };

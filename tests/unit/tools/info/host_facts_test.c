@@ -38,7 +38,10 @@ static void a_line_reads_back(void **state)
                                   .reverse_path = 1,
                                   .receive_bytes = 212992,
                                   .wanted_bytes = 4194304,
-                                  .overflows = INT64_C(12345678901)},
+                                  .overflows = INT64_C(12345678901),
+                                  .rank = 3,
+                                  .ip = 0xf0000001,
+                                  .port = 40000},
                          read;
     (void)state;
     memset(facts.host, 'h', sizeof facts.host - 1);
@@ -55,6 +58,7 @@ static void a_line_reads_back(void **state)
     assert_int_equal(read.receive_bytes, 212992);
     assert_int_equal(read.wanted_bytes, 4194304);
     assert_int_equal(read.overflows, INT64_C(12345678901));
+    assert_true(read.rank == 3 && read.ip == 0xf0000001 && read.port == 40000);
     free(line);
 }
 
@@ -82,7 +86,7 @@ static void this_host_says_something(void **state)
     struct co_host_facts facts, read;
     (void)state;
     co_settings_load();
-    co_host_facts_find(&facts);
+    co_host_facts_find(&facts, 0);
     assert_true(facts.host[0] != '\0' && facts.version[0] != '\0');
     assert_true(facts.has_multicast ? facts.interface[0] != '\0' && facts.mtu > 0 && facts.receive_bytes > 0
                                     : facts.why[0] != '\0');
