@@ -165,8 +165,8 @@ static void finish(void)
 {
     for (int rank = 1; rank < MEMBERS; rank++) {
         uint64_t now_ns = co_loopback_now_ns(job.world.hub);
-        assert_int_equal(
-            co_mcast_allgather_start(&job.ops[rank], job.world.group[rank], job.data[rank], BYTES, now_ns), 0);
+        assert_int_equal(co_mcast_allgather_start(&job.ops[rank], job.world.group[rank], job.data[rank], BYTES, now_ns),
+                         0);
     }
     world_run(&job.world, job.ops, MEMBERS, CO_NS_PER_S);
     for (int rank = 0; rank < MEMBERS; rank++) {
