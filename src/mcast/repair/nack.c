@@ -205,10 +205,9 @@ void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *
         return;
     }
     group->latest[chunk->source] = chunk->operation;
-    for (struct co_mcast_op *op = group->oldest; op != NULL && co_serial_before(op->number, chunk->operation);
-         op = op->next) {
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, chunk->source);
-        if (block != NULL && !co_receive_block_is_complete(block)) {
+        if (co_serial_before(op->number, chunk->operation) && block != NULL) {
             co_operation_all_sent(op, block);
         }
     }
@@ -355,19 +354,6 @@ static void look_back(struct co_mcast_op *op)
     }
 }
 
-// The silence of a block begins now that the source's earlier ones are here, and is no loss before the cutoff. Not to
-// look at all blocks for it is what makes many operations at once cost no more than one after the other.
-static void look_in_time(struct co_mcast_op *op, int source)
-{
-    struct co_mcast_group *group = op->group;
-    uint64_t due_ns = group->mcast->now_ns + cutoff_ns(op);
-    if (co_group_is_deaf(group, source)) {
-        group->is_quiet = false;
-    } else if (due_ns < group->quiet_until_ns) {
-        group->quiet_until_ns = due_ns;
-    }
-}
-
 // Of a block that came by repair alone nobody has heard the source: when that is so again and again, its multicast
 // does not come here.
 void co_nack_block_arrived(struct co_mcast_op *op, int source)
@@ -387,7 +373,7 @@ void co_nack_block_arrived(struct co_mcast_op *op, int source)
         if (block != NULL && !co_receive_block_is_complete(block)) {
             co_receive_block_is_next(block, group->mcast->now_ns);
             block->heard_at = group->mcast->delivered;
-            look_in_time(later, source);
+            group->is_quiet = false;
             return;
         }
     }

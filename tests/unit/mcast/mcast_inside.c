@@ -165,11 +165,6 @@ uint32_t inside_uncredited(const struct co_mcast_group *group)
     return group->window.sent - group->window.credited;
 }
 
-uint32_t inside_searches(const struct co_mcast_group *group)
-{
-    return group->turn;
-}
-
 uint32_t inside_unheard(const struct co_mcast_group *group)
 {
     return group->window.sent - group->window.heard;

@@ -45,7 +45,6 @@ int inside_group_error(const struct co_mcast_group *group);     // with which it
 bool inside_is_credited(const struct co_mcast_group *group);    // all that was sent
 uint32_t inside_uncredited(const struct co_mcast_group *group); // chunks of these
 uint32_t inside_unheard(const struct co_mcast_group *group);    // sent chunks of which no member has said a word
-uint32_t inside_searches(const struct co_mcast_group *group);   // of all blocks, for what is lost or when it would be
 void inside_require_group_at_rest(const struct co_mcast_group *group, bool is_whole);
 // As if the group had done so many operations and moved so many chunks already.
 void inside_age_group(struct co_mcast_group *group, uint32_t operations, uint32_t chunks);

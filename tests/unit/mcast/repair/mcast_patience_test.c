@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast_inside.h"
 #include "mcast_world.h"
 
 enum { LATE = 1, BYTES = 500, OPERATIONS_MAX = 64, MEMBERS_MAX = 128 };
@@ -164,35 +163,12 @@ static void when_multicast_dies_blocks_are_asked_for_once(void **state)
     }
 }
 
-// A search looks at all of them: with one for each chunk many at once took as many times longer as they are.
-static void many_operations_are_not_searched_for_each_chunk(void **state)
-{
-    (void)state; // two searches a chunk
-    struct world_options options = world_defaults(8);
-    options.chunk_bytes = BYTES;
-    options.window_bytes = 200 * BYTES;
-    options.port_bytes_per_s = options.bytes_per_s;
-    options.port_queue_bytes = 256 << 10;
-    open_job(&options, OPERATIONS_MAX, false);
-    uint32_t before = inside_searches(job.world.group[0]);
-    begin_all(false);
-    begin_all(true);
-    while (co_mcast_op_state(job.ops[OPERATIONS_MAX - 1][0]) == 0) {
-        assert_true(world_turn(&job.world));
-    }
-    uint32_t searches = inside_searches(job.world.group[0]) - before, chunks = OPERATIONS_MAX * 7;
-    print_message("%" PRIu32 " searches for %" PRIu32 " chunks\n", searches, chunks);
-    assert_true(searches < chunks);
-    finish();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_member_waits_at_the_same_cost),
         cmocka_unit_test(many_operations_have_one_patience),
         cmocka_unit_test(when_multicast_dies_blocks_are_asked_for_once),
-        cmocka_unit_test(many_operations_are_not_searched_for_each_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
