@@ -43,7 +43,7 @@ $(BUILD)/tests/unit/%_test: $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 
 # Congestion control on many networks, in virtual time (tests/long/congestion_test.sh).
 $(BUILD)/obj/tests/long/%.o: private ALL_CFLAGS += $(UNIT_HEADERS)
-$(BUILD)/tests/long/congestion_sweep: $(BUILD)/obj/tests/long/congestion_sweep.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
+$(BUILD)/tests/long/congestion_sweep: $(BUILD)/obj/tests/long/congestion_sweep.o $(BUILD)/obj/tests/long/congestion_rows.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm

@@ -101,7 +101,7 @@ bool co_mcast_take_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, c
     }
     bool is_new = co_placement_chunk(op, block, chunk, payload, bytes);
     if (chunk->is_repair) {
-        co_nack_answered(group, chunk->operation, chunk->label, is_new);
+        co_nack_repair_came(group, chunk, is_new);
     }
     if (!is_new) {
         return false;
@@ -142,7 +142,7 @@ static void chunk_is_stale(struct co_mcast_group *group, const struct co_chunk *
 {
     co_counter_add(CO_COUNT_DATA_STALE, 1);
     if (chunk->is_repair) {
-        co_nack_answered(group, chunk->operation, chunk->label, false);
+        co_nack_repair_came(group, chunk, false);
     }
     if (!chunk->is_contribution && co_operation_has_nothing_of(group, chunk->operation, chunk->source)) {
         members_disagree(group);

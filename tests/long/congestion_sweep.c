@@ -20,9 +20,11 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/mix_bits.h"
+#include "congestion_rows.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
 
-enum { CHUNK = 1400, ROWS_MAX = 400, AT_ONCE_MAX = 16 };
+enum { CHUNK = 1400, AT_ONCE_MAX = 16 };
 // Operations, the first one apart; with many members each takes long.
 enum { TIMES = 4, TIMES_OF_MANY = 2, MANY = 64 };
 // What a member may ask for before it knows anything of its port: CO_REPAIR_WINDOW_START, each operation.
@@ -33,42 +35,18 @@ enum { BURST = 65536, IDLE_S = 10 }; // as the laboratory's shapers
 // the delay. Of one alone the worst operation may take twice as long as that of the next.
 enum { WORLDS_LOSSY = 16, WORLDS = 8, WORLDS_OF_MANY = 3 };
 
-struct row {
-    char what[16]; // bcast, allgather
-    int members;
-    unsigned kib;      // a block
-    double link_mbit;  // of each sender
-    unsigned link_kib; // queue before it
-    char manner[8];   // of that queue: holds, drops; tokens: holds, and an idle link or port lets BURST through at once
-    double port_mbit; // of the switch, to each receiver; 0: none
-    unsigned port_kib; // queue before it
-    char ports[8];     // all, one: the others are as fast as the link
-    unsigned delay_us, jitter_us;
-    unsigned lost; // hundredths of all that arrives, at random
-    char stops[8]; // root, member, none: who does not run for a while, once in each operation
-    unsigned stop_ms;
-    unsigned first, later, again; // bounds: hundredths of the limit; of what was lost
-    char remark[1200];            // lines before it in the table
-};
-
-struct result {
-    unsigned first, later, again, share; // share: thousandths of what was placed that were sent again, in all
-};
-
 struct job {
     const struct row *row;
     unsigned number; // of its worlds
     struct world world;
-    size_t bytes, total; // of a block, of a member's buffer
+    size_t bytes, total; // of a block, of a member's buffer for one operation
     unsigned char *buffers;
     uint64_t stopped_from_ns, stopped_until_ns;
     int stopped;
+    struct co_mcast_op **ops; // by member, those of one behind each other
+    int *started;             // by member
+    uint64_t *start_ns;       // by member, its next ones
 };
-
-static bool is_allgather(const struct row *row)
-{
-    return strcmp(row->what, "allgather") == 0;
-}
 
 static unsigned times_of(const struct row *row)
 {
@@ -101,6 +79,7 @@ static void turn(struct job *job)
         events += co_mcast_progress(world->mcast[rank], now_ns);
         uint64_t timer_ns = co_mcast_next_timer_ns(world->mcast[rank], &wants_write);
         next_ns = timer_ns < next_ns ? timer_ns : next_ns;
+        next_ns = job->start_ns[rank] > now_ns && job->start_ns[rank] < next_ns ? job->start_ns[rank] : next_ns;
     }
     uint64_t arrival_ns = co_loopback_next_ns(world->hub);
     next_ns = arrival_ns != 0 && arrival_ns < next_ns ? arrival_ns : next_ns;
@@ -114,7 +93,7 @@ static void turn(struct job *job)
 static double limit_ns(const struct row *row)
 {
     double mbit = row->port_mbit > 0 && row->port_mbit < row->link_mbit ? row->port_mbit : row->link_mbit;
-    double bytes = row->kib * 1024.0 * (is_allgather(row) ? row->members - 1 : 1);
+    double bytes = row->kib * 1024.0 * (row_is_allgather(row) ? row->members - 1 : 1) * row->outstanding;
     return bytes * 8000 / mbit * 100 / (100 - row->lost) + 2000.0 * row->delay_us + 1000.0 * row->jitter_us +
            row->stop_ms * 1e6;
 }
@@ -138,9 +117,13 @@ static void open_job(struct job *job, const struct row *row, unsigned number)
     snprintf(faults, sizeof(faults), "miss=0.%02u,seed=%u", row->lost, number + 1);
     options.faults = row->lost > 0 ? faults : NULL;
     *job = (struct job){.row = row, .number = number, .bytes = (size_t)row->kib * 1024, .stopped = -1};
-    job->total = job->bytes * (is_allgather(row) ? (size_t)row->members : 1);
-    job->buffers = malloc(job->total * (size_t)row->members);
-    assert_non_null(job->buffers);
+    job->total = job->bytes * (row_is_allgather(row) ? (size_t)row->members : 1);
+    size_t members = (size_t)row->members, outstanding = (size_t)row->outstanding;
+    job->buffers = malloc(job->total * members * outstanding);
+    job->ops = calloc(members * outstanding, sizeof(struct co_mcast_op *));
+    job->started = calloc(members, sizeof(int));
+    job->start_ns = calloc(members, sizeof(uint64_t));
+    assert_true(job->buffers != NULL && job->ops != NULL && job->started != NULL && job->start_ns != NULL);
     world_open(&job->world, &options);
     if (options.burst_bytes > 0) { // idle before, so that all have their tokens
         co_loopback_advance(job->world.hub, IDLE_S * CO_NS_PER_S);
@@ -155,7 +138,7 @@ static void choose_stop(struct job *job, unsigned number)
 {
     const struct row *row = job->row;
     uint64_t dice = co_mix_bits(job->number * TIMES + number + 1), now_ns = co_loopback_now_ns(job->world.hub);
-    if (row->stop_ms > 0) {
+    if (row->stop_ms > 0 && strcmp(row->stops, "starts") != 0) {
         double within_ns = limit_ns(row) - row->stop_ms * 1e6;
         job->stopped = strcmp(row->stops, "root") == 0 ? 0 : 1 + (int)(dice % (uint64_t)(row->members - 1));
         job->stopped_from_ns = now_ns + (uint64_t)(within_ns * (double)(dice >> 32) / 0x1p32);
@@ -163,55 +146,100 @@ static void choose_stop(struct job *job, unsigned number)
     }
 }
 
-static unsigned char *block_of(const struct job *job, int rank, int source)
+static unsigned char *block_of(const struct job *job, int rank, int which, int source)
 {
-    return job->buffers + (size_t)rank * job->total + (is_allgather(job->row) ? (size_t)source * job->bytes : 0);
+    size_t buffer = (size_t)rank * (size_t)job->row->outstanding + (size_t)which;
+    return job->buffers + buffer * job->total + (row_is_allgather(job->row) ? (size_t)source * job->bytes : 0);
 }
 
-static void start(struct job *job, struct co_mcast_op **op, int rank, unsigned number)
+static struct co_mcast_op **op_of(const struct job *job, int rank, int which)
 {
-    struct world *world = &job->world;
-    uint64_t now_ns = co_loopback_now_ns(world->hub);
-    memset(job->buffers + (size_t)rank * job->total, 0, job->total);
-    if (is_allgather(job->row)) {
-        pattern_fill(block_of(job, rank, rank), job->bytes, number + (unsigned)rank);
-        assert_int_equal(co_mcast_allgather_start(op, world->group[rank], block_of(job, rank, 0), job->bytes, now_ns),
-                         0);
+    return &job->ops[rank * job->row->outstanding + which];
+}
+
+static void start(struct job *job, int rank, int which, unsigned seed)
+{
+    struct co_mcast_group *group = job->world.group[rank];
+    struct co_mcast_op **op = op_of(job, rank, which);
+    uint64_t now_ns = co_loopback_now_ns(job->world.hub);
+    unsigned char *buffer = block_of(job, rank, which, 0);
+    memset(buffer, 0, job->total);
+    if (row_is_allgather(job->row)) {
+        pattern_fill(block_of(job, rank, which, rank), job->bytes, seed + (unsigned)rank);
+        assert_int_equal(co_mcast_allgather_start(op, group, buffer, job->bytes, now_ns), 0);
         return;
     }
     if (rank == 0) {
-        pattern_fill(job->buffers, job->bytes, number);
+        pattern_fill(buffer, job->bytes, seed);
     }
-    assert_int_equal(co_mcast_bcast_start(op, world->group[rank], 0, block_of(job, rank, 0), job->bytes, now_ns), 0);
+    assert_int_equal(co_mcast_bcast_start(op, group, 0, buffer, job->bytes, now_ns), 0);
 }
 
-static void finish(struct job *job, struct co_mcast_op **ops)
+// When members begin: all at once, or each at any time of a while.
+static void choose_starts(struct job *job, unsigned number)
+{
+    const struct row *row = job->row;
+    uint64_t now_ns = co_loopback_now_ns(job->world.hub), within_ns = row->stop_ms * CO_NS_PER_MS;
+    bool are_skewed = strcmp(row->stops, "starts") == 0;
+    for (int rank = 0; rank < row->members; rank++) {
+        uint64_t dice = co_mix_bits((job->number * TIMES + number + 1) * WORLD_MAX + (unsigned)rank);
+        job->start_ns[rank] = now_ns + (are_skewed ? dice % within_ns : 0);
+        job->started[rank] = 0;
+    }
+}
+
+static void start_due(struct job *job, unsigned number)
+{
+    uint64_t now_ns = co_loopback_now_ns(job->world.hub);
+    for (int rank = 0; rank < job->row->members; rank++) {
+        int *next = &job->started[rank];
+        for (; *next < job->row->outstanding && job->start_ns[rank] <= now_ns; (*next)++) {
+            start(job, rank, *next, number * (unsigned)job->row->outstanding + (unsigned)*next);
+        }
+    }
+}
+
+// Have all of them ended? Looks on where it stopped before.
+static bool have_ended(const struct job *job, int *rank, int *which)
+{
+    for (; *rank < job->row->members; (*rank)++, *which = 0) {
+        for (; *which < job->row->outstanding; (*which)++) {
+            if (*which >= job->started[*rank] || co_mcast_op_state(*op_of(job, *rank, *which)) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void finish(struct job *job)
 {
     const struct row *row = job->row;
     for (int rank = 0; rank < row->members; rank++) {
-        for (int source = 0; source < (is_allgather(row) ? row->members : 1); source++) {
-            assert_memory_equal(block_of(job, rank, source), block_of(job, source, source), job->bytes);
+        for (int which = 0; which < row->outstanding; which++) {
+            for (int source = 0; source < (row_is_allgather(row) ? row->members : 1); source++) {
+                assert_memory_equal(block_of(job, rank, which, source), block_of(job, source, which, source),
+                                    job->bytes);
+            }
+            co_mcast_op_release(*op_of(job, rank, which));
         }
-        co_mcast_op_release(ops[rank]);
     }
 }
 
 // Nanoseconds.
 static double run_once(struct job *job, unsigned number)
 {
-    struct co_mcast_op *ops[WORLD_MAX] = {NULL};
     uint64_t began_ns = co_loopback_now_ns(job->world.hub);
+    int rank = 0, which = 0;
     choose_stop(job, number);
-    for (int rank = 0; rank < job->row->members; rank++) {
-        start(job, &ops[rank], rank, number);
-    }
-    for (int ended = 0; ended < job->row->members;) {
+    choose_starts(job, number);
+    start_due(job, number);
+    while (!have_ended(job, &rank, &which)) {
         turn(job);
+        start_due(job, number);
         assert_true(co_loopback_now_ns(job->world.hub) < began_ns + LIMIT_S * CO_NS_PER_S);
-        for (ended = 0; ended < job->row->members && co_mcast_op_state(ops[ended]) != 0; ended++) {
-        }
     }
-    finish(job, ops);
+    finish(job);
     return (double)(co_loopback_now_ns(job->world.hub) - began_ns);
 }
 
@@ -229,20 +257,26 @@ static struct result run_world(const struct row *row, unsigned number)
     struct result result = {0};
     uint64_t fetched = co_counter_read(CO_COUNT_RETRANSMITTED), injected = co_counter_read(CO_COUNT_FAULTS_INJECTED);
     open_job(&job, row, number);
-    double limit = limit_ns(row), unit = (double)row->kib * 1024 * (row->members - 1);
+    double limit = limit_ns(row), unit = (double)row->kib * 1024 * (row->members - 1) * row->outstanding;
     for (unsigned i = 0; i < times_of(row); i++) {
         unsigned over = (unsigned)(100 * run_once(&job, i) / limit + 0.5);
         result.first = i == 0 ? over : result.first;
         result.later = i > 0 && over > result.later ? over : result.later;
     }
     double sent_again = (double)(co_counter_read(CO_COUNT_RETRANSMITTED) - fetched), lost = lost_bytes(&job, injected);
-    double more = sent_again - (double)times_of(row) * FREE_REPAIRS * CHUNK * (row->members - 1);
-    double placed = unit * times_of(row) * (is_allgather(row) ? row->members : 1);
+    double more = sent_again - (double)times_of(row) * row->outstanding * FREE_REPAIRS * CHUNK * (row->members - 1);
+    double placed = unit * times_of(row) * (row_is_allgather(row) ? row->members : 1);
     result.again = more <= 0 ? 0 : (unsigned)(100 * more / (lost > CHUNK ? lost : CHUNK) + 0.5);
     result.share = (unsigned)(1000 * sent_again / placed + 0.5);
     world_settle(&job.world, LIMIT_S * CO_NS_PER_S);
+    for (int rank = 0; rank < row->members; rank++) {
+        inside_require_nothing_left(job.world.mcast[rank], true);
+    }
     world_close(&job.world);
     free(job.buffers);
+    free(job.ops);
+    free(job.started);
+    free(job.start_ns);
     return result;
 }
 
@@ -258,22 +292,6 @@ static struct result run(const struct row *row)
         sum.share += result.share;
     }
     return (struct result){sum.first / worlds, sum.later / worlds, sum.again / worlds, sum.share / worlds};
-}
-
-static bool read_row(struct row *row, const char *line)
-{
-    int fields = sscanf(line, "%15s %d %u %lf %u %7s %lf %u %7s %u %u %u %7s %u %u %u %u", row->what, &row->members,
-                        &row->kib, &row->link_mbit, &row->link_kib, row->manner, &row->port_mbit, &row->port_kib,
-                        row->ports, &row->delay_us, &row->jitter_us, &row->lost, row->stops, &row->stop_ms, &row->first,
-                        &row->later, &row->again);
-    return fields == 17;
-}
-
-static void print_row(const struct row *row, const struct result *result)
-{
-    printf("%s\t%d\t%u\t%g\t%u\t%s\t%g\t%u\t%s\t%u\t%u\t%u\t%s\t%u\t%u\t%u\t%u", row->what, row->members, row->kib,
-           row->link_mbit, row->link_kib, row->manner, row->port_mbit, row->port_kib, row->ports, row->delay_us,
-           row->jitter_us, row->lost, row->stops, row->stop_ms, result->first, result->later, result->again);
 }
 
 // What must not become worse: a little above what was measured.
@@ -317,34 +335,6 @@ static struct result end(const struct running *running)
     return has_ended ? result : (struct result){99999, 99999, 99999, 99999};
 }
 
-// Returns how many there are.
-static size_t read_rows(struct row *rows, const char *path, const char *word)
-{
-    FILE *file = fopen(path, "r");
-    char line[300];
-    size_t count = 0;
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (line[0] == '#' && count < ROWS_MAX) {
-            strncat(rows[count].remark, line, sizeof(rows[count].remark) - strlen(rows[count].remark) - 1);
-            continue;
-        }
-        if (word != NULL && strstr(line, word) == NULL) {
-            continue;
-        }
-        if (count == ROWS_MAX || !read_row(&rows[count], line)) {
-            fprintf(stderr, "%s: no row: %s", path, line);
-            exit(2);
-        }
-        count++;
-    }
-    if (file == NULL || count == 0) {
-        fprintf(stderr, "%s: no rows\n", path);
-        exit(2);
-    }
-    fclose(file);
-    return count;
-}
-
 static bool is_reached(const struct result *result)
 {
     return result->first <= GOAL && result->later <= GOAL && result->again <= GOAL;
@@ -357,9 +347,9 @@ static bool judge(const struct row *row, const struct result *result, bool is_me
     if (is_measuring) {
         struct result bounds = {bound_of(result->first), bound_of(result->later), bound_of(result->again), 0};
         fputs(row->remark, stdout);
-        print_row(row, &bounds);
+        row_print(row, &bounds);
     } else {
-        print_row(row, result);
+        row_print(row, result);
         printf("\t%u.%u %% sent again%s", result->share / 10, result->share % 10,
                is_reached(result) ? "" : ", goal not reached");
         if (!is_good) {
@@ -379,7 +369,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: congestion_sweep [--measure] ROWS [WORD]\n");
         return 2;
     }
-    size_t count = read_rows(rows, words[0], words[1]), begun = 0, passed = 0, reached = 0;
+    size_t count = rows_read(rows, words[0], words[1]), begun = 0, passed = 0, reached = 0;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t at_once = cores < 1 ? 1 : cores > AT_ONCE_MAX ? AT_ONCE_MAX : (size_t)cores;
     struct running running[AT_ONCE_MAX];

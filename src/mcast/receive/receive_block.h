@@ -100,4 +100,13 @@ static inline void co_receive_block_is_next(struct co_receive_block *block, uint
     block->last_ns = now_ns > block->last_ns ? now_ns : block->last_ns;
 }
 
+// Its source is heard again: of a block of which nothing has been asked for yet silence has to tell once more.
+static inline void co_receive_block_awaits(struct co_receive_block *block, uint64_t now_ns)
+{
+    if (block->in_tail && !block->is_heard && block->asked_below == 0) {
+        block->in_tail = false;
+        co_receive_block_is_next(block, now_ns);
+    }
+}
+
 #endif

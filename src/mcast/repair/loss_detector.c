@@ -47,11 +47,12 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     if (!timing->is_next) {
         return UINT64_MAX;
     }
-    if (block->is_ack_requested) {
+    bool is_suspect = timing->is_suspect && !block->is_heard;
+    if (block->is_ack_requested && !is_suspect) {
         return silent_since(block, timing) + ACK_REQUESTED_FACTOR * timing->cutoff_ns;
     }
     uint64_t cutoff = timing->cutoff_ns, most = ANNOUNCED_FACTOR * cutoff;
-    if (co_receive_block_is_long(block)) {
+    if (co_receive_block_is_long(block) && !is_suspect) {
         cutoff *= ANNOUNCED_FACTOR;
     } else if (!block->is_heard || timing->is_in_turn) {
         cutoff *= SILENT_START_FACTOR;
@@ -95,7 +96,8 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_l
     uint64_t since_busy = timing->rtt_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
     uint64_t busy_most = block->requested_ns + LOST_RETRY_MOST_NS; // what keeps coming may be others'
     since_busy = since_busy < busy_most ? since_busy : busy_most;
-    uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
+    uint64_t repaired = block->repaired_ns > timing->repaired_ns ? block->repaired_ns : timing->repaired_ns;
+    uint64_t since_repair = repaired == 0 ? 0 : repaired + timing->probe_ns;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
     retry_ns = since_busy > retry_ns ? since_busy : retry_ns;
     uint64_t undeferred_ns = block->is_deferred ? block->requested_ns + deferred_ns(block, timing) : 0;

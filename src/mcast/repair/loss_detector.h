@@ -25,6 +25,9 @@ struct co_loss_timing {
     uint32_t answered;   // number of the latest request that an answer has come to
     bool is_choked;      // too many requests wait for answers: nothing more is asked but by the clock
     bool is_deaf;        // its multicast has not come here for several blocks: ask at once
+    // Where it does not: when anything came that had been asked for. As long as that does, answers are on their way.
+    uint64_t repaired_ns;
+    bool is_suspect; // maybe it does not: the last block came by repair alone, or nothing comes of anybody
     uint32_t budget; // chunks that may be asked for and not there, of all blocks; but for what waits at the neighbour
     uint32_t under_way; // of earlier blocks
     bool is_behind;     // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that

@@ -41,7 +41,7 @@ static struct co_loss_timing repair_timing(const struct co_mcast_group *group)
         .retry_ns = retry,
         .probe_ns = answer->smoothed_ns == 0 ? retry : within(2 * answer->smoothed_ns, RETRY_LEAST_NS, retry),
         .rtt_ns = answer->smoothed_ns,
-        .busy_ns = mcast->heard_ns,
+        .busy_ns = mcast->spare_ns > mcast->heard_ns ? mcast->spare_ns : mcast->heard_ns,
         .budget = mcast->repair_window.now,
         .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
 }
@@ -105,6 +105,9 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_los
         mcast->wants_write = true;
         return false;
     }
+    for (unsigned i = 0; i < request.count; i++) {
+        mcast->repairs_owed += ranges[i].count;
+    }
     co_counter_add(CO_COUNT_NACKS_SENT, 1);
     mcast->events++;
     return true;
@@ -121,7 +124,7 @@ static bool is_answer_to(const struct co_mcast_group *group, uint32_t number, ui
 // Who answers does so in the order of the requests, so the answer to one says that what is still missing of earlier
 // ones has been lost, or waits until the neighbour has it. One that brings nothing new shows how slow the way is, where
 // nobody can have sent it again.
-void co_nack_answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new)
+static void answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new)
 {
     if (label == 0) {
         return;
@@ -135,12 +138,25 @@ void co_nack_answered(struct co_mcast_group *group, uint32_t operation, uint8_t 
     }
 }
 
+// What was asked for and came by multicast after all still stands in the port, before what is to come: as long as it
+// arrives nobody is silent. No more of it counts than was asked for, since anybody can send old chunks again.
+void co_nack_repair_came(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new)
+{
+    struct co_mcast *mcast = group->mcast;
+    if (mcast->repairs_owed > 0) {
+        mcast->repairs_owed--;
+        mcast->repaired_ns = mcast->now_ns;
+        mcast->spare_ns = is_new ? mcast->spare_ns : mcast->now_ns;
+    }
+    answered(group, chunk->operation, chunk->label, is_new);
+}
+
 void co_nack_deferred_receive(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
     struct co_nack_body nack;
     co_wire_nack_decode(&nack, body);
     if (control->source == group->left) {
-        co_nack_answered(group, control->operation, nack.label, true);
+        answered(group, control->operation, nack.label, true);
     }
     struct co_mcast_op *op = co_operation_find(group, control->operation);
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, nack.source);
@@ -156,6 +172,20 @@ void co_nack_deferred_receive(struct co_mcast_group *group, const struct co_cont
     }
 }
 
+// What one source is heard by again is most likely what all are heard by. Of whom that is not so it takes as many
+// blocks as it did before to know.
+static void hear_again(struct co_mcast_group *group)
+{
+    for (int i = 0; i < group->count; i++) {
+        group->unheard[i] = 0;
+    }
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        for (int i = 0; i < op->block_count && op->blocks_missing > 0; i++) {
+            co_receive_block_awaits(&op->blocks[i], group->mcast->now_ns);
+        }
+    }
+}
+
 // A source sends its blocks in order: what it sends now says that everything before has left. Only what is new says
 // anything of now: anybody can send old chunks again. One that a repair had brought before still proves that multicast
 // comes here; who sends it again makes us as patient with a deaf block as with any other, no more.
@@ -163,6 +193,7 @@ void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *
 {
     if (co_group_is_deaf(group, chunk->source)) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d comes again", group->members[chunk->source]);
+        hear_again(group);
     }
     group->unheard[chunk->source] = group->unheard_run = 0;
     if (!is_new) {
@@ -209,6 +240,8 @@ static void look_at_source(const struct co_mcast_op *op, int source, const struc
     timing->answered = group->answered;
     timing->is_choked = group->mcast->now_ns < choked_until(group);
     timing->is_deaf = co_group_is_deaf(group, source) || is_repaired_alone;
+    timing->repaired_ns = co_group_is_deaf(group, source) ? group->mcast->repaired_ns : 0;
+    timing->is_suspect = many_send(op) ? op->heard_ns == 0 : group->unheard[source] > 0;
     timing->is_in_turn = many_send(op) && group->mcast->delivered - block->heard_at < others_turns(op, block);
     group->seen_in_turn[source] = group->turn;
 }
@@ -307,15 +340,6 @@ static void is_deaf_to(struct co_mcast_group *group, int source)
     group->is_quiet = false;
 }
 
-static void is_unheard(struct co_mcast_op *op, int source)
-{
-    struct co_mcast_group *group = op->group;
-    if (!co_group_is_deaf(group, source) && ++group->unheard[source] == CO_DEAF_BLOCKS) {
-        is_deaf_to(group, source);
-    }
-    group->unheard_run++;
-}
-
 // Where many send, that nothing comes of anybody shows in one operation, and not in the third. Those that it still
 // waits for are asked for as before.
 static void look_back(struct co_mcast_op *op)
@@ -338,7 +362,10 @@ void co_nack_block_arrived(struct co_mcast_op *op, int source)
     if (co_operation_block(op, source)->is_heard) {
         group->unheard_run = 0;
     } else {
-        is_unheard(op, source);
+        group->unheard_run++;
+        if (!co_group_is_deaf(group, source) && ++group->unheard[source] == CO_DEAF_BLOCKS) {
+            is_deaf_to(group, source);
+        }
     }
     look_back(op);
     for (struct co_mcast_op *later = op->next; later != NULL; later = later->next) {

@@ -12,8 +12,8 @@ void co_nack_send_due(struct co_mcast_group *group);
 uint64_t co_nack_due_ns(struct co_mcast_group *group);
 // A first transmission of an operation that is not over; is_new: it was not here before.
 void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new);
-// The answer to the request with that label, 0: of none. is_new: its chunk was not here.
-void co_nack_answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new);
+// A repair of any operation, by then over or not; is_new: it was not here before.
+void co_nack_repair_came(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new);
 void co_nack_deferred_receive(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
 void co_nack_source_waits(struct co_mcast_group *group, int source);
 void co_nack_block_arrived(struct co_mcast_op *op, int source);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reads and writes rows of the table of congestion_sweep.c.
+#include "congestion_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool row_is_allgather(const struct row *row)
+{
+    return strncmp(row->what, "allgather", strlen("allgather")) == 0;
+}
+
+static bool read_row(struct row *row, const char *line)
+{
+    int fields = sscanf(line, "%15s %d %u %lf %u %7s %lf %u %7s %u %u %u %7s %u %u %u %u", row->what, &row->members,
+                        &row->kib, &row->link_mbit, &row->link_kib, row->manner, &row->port_mbit, &row->port_kib,
+                        row->ports, &row->delay_us, &row->jitter_us, &row->lost, row->stops, &row->stop_ms, &row->first,
+                        &row->later, &row->again);
+    const char *colon = strchr(row->what, ':');
+    row->outstanding = fields < 1 || colon == NULL ? 1 : atoi(colon + 1);
+    return fields == 17 && row->outstanding > 0;
+}
+
+void row_print(const struct row *row, const struct result *result)
+{
+    printf("%s\t%d\t%u\t%g\t%u\t%s\t%g\t%u\t%s\t%u\t%u\t%u\t%s\t%u\t%u\t%u\t%u", row->what, row->members, row->kib,
+           row->link_mbit, row->link_kib, row->manner, row->port_mbit, row->port_kib, row->ports, row->delay_us,
+           row->jitter_us, row->lost, row->stops, row->stop_ms, result->first, result->later, result->again);
+}
+
+size_t rows_read(struct row *rows, const char *path, const char *word)
+{
+    FILE *file = fopen(path, "r");
+    char line[300];
+    size_t count = 0;
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (line[0] == '#' && count < ROWS_MAX) {
+            strncat(rows[count].remark, line, sizeof(rows[count].remark) - strlen(rows[count].remark) - 1);
+            continue;
+        }
+        if (word != NULL && strstr(line, word) == NULL) {
+            continue;
+        }
+        if (count == ROWS_MAX || !read_row(&rows[count], line)) {
+            fprintf(stderr, "%s: no row: %s", path, line);
+            exit(2);
+        }
+        count++;
+    }
+    if (file == NULL || count == 0) {
+        fprintf(stderr, "%s: no rows\n", path);
+        exit(2);
+    }
+    fclose(file);
+    return count;
+}
