@@ -105,7 +105,7 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_los
         mcast->wants_write = true;
         return false;
     }
-    for (unsigned i = 0; i < request.count; i++) {
+    for (unsigned i = 0; is_deaf && i < request.count; i++) {
         mcast->repairs_owed += ranges[i].count;
     }
     co_counter_add(CO_COUNT_NACKS_SENT, 1);

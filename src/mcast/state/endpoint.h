@@ -92,7 +92,7 @@ struct co_mcast {
     struct co_rtt control_rtt;
     struct co_rtt nack_rtt; // from a request to its first answer
     struct co_repair_window repair_window;
-    uint32_t repairs_owed; // chunks that were asked for, and have not come by repair
+    uint32_t repairs_owed; // chunks that were asked for of sources not heard, and have not come by repair
     uint64_t repaired_ns;  // when one of these came last,
     uint64_t spare_ns;     // and one that was here by then
     uint32_t delivered;    // chunks that have come, of all groups
