@@ -265,8 +265,7 @@ int co_request_free(MPI_Request *handle, struct co_mpi_request *request)
     }
     give_up_handle(handle, request);
     unbind(request);
-    co_add_relaxed(&co_request_handles_renewed,
-                   1); // relaxed: where another thread has it by now, its next look sees this
+    co_add_relaxed(&co_request_handles_renewed, 1); // relaxed: another thread's look sees it the next time
     return MPI_SUCCESS;
 }
 
