@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The session of `castoff info --check` with a process on each host (reach_host.c): words go to all of them by the
-// launcher's standard input, answers come by its output. So nothing but the launcher has to work between hosts, not
-// even MPI. No clock is compared: it goes on when all have answered, and ends when round after round nobody hears more.
-// Pure: lines in, words out.
+// The session of `castoff info --check` with a process on each host (reach_host.c): words go to all of them, and each
+// answers by a line. The program on the first host leads it and carries both (bench/hosts/reach.c); the command follows
+// the same lines. No clock is compared: it goes on when all have answered, and ends when round after round nobody hears
+// more. Pure: lines in, words out.
 #ifndef CASTOFF_TOOLS_INFO_REACH_SESSION_H
 #define CASTOFF_TOOLS_INFO_REACH_SESSION_H
 

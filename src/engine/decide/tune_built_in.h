@@ -12,7 +12,7 @@
     "bcast hosts ranks 3-3 ranks_per_node 1 transport udp bytes 1-256 decline\n"
     "allgather hosts ranks 2-2 ranks_per_node 1 transport udp bytes 8193- decline\n"
     "# Allgathers of equal blocks, blocking and not (start and wait together): 3, 4, 5, 6 and 8 hosts, 8 B to 64 KiB, growing\n"
-    "# blocks likewise (Intel Xeon, two cores, quiet, 2026-11-28). 9 to 16 hosts: 16, earlier.\n"
+    "# blocks likewise (Intel Xeon, two cores, quiet, 2026-11-28). 9 to 16 hosts: 16 of them, before 2026-11-25.\n"
     "allgather hosts ranks 3-3 ranks_per_node 1 transport udp bytes 10241-49152 decline\n"
     "allgather hosts ranks 4-4 ranks_per_node 1 transport udp bytes 1537-24576 decline\n"
     "allgather hosts ranks 5-6 ranks_per_node 1 transport udp bytes 3073-24576 decline\n"
