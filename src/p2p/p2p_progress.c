@@ -38,7 +38,7 @@ uint64_t co_p2p_advances(const struct co_p2p *p2p)
 
 uint64_t co_p2p_ends(const struct co_p2p *p2p)
 {
-    return co_load_acquire(&((struct co_p2p *)p2p)->ends); // acquire P3: those ends
+    return co_load_acquire(&p2p->ends); // acquire P3: those ends
 }
 
 static int channels_poll(struct co_p2p *p2p, int most)
