@@ -8,8 +8,8 @@
 #include "base/plain_counters.h"
 #include "pmpi/request/requests.h"
 
-// Of 8, four arrays of 2,000 that were tested in turn took each other's place in two runs of three: 13 and 19 us a call,
-// and not 0.5.
+// Of 8, four arrays of 2,000 that were tested in turn took each other's place in two runs of three: 13 and 19 us a
+// call, and not 0.5.
 #define ARRAYS 64
 #define HANDLES_LEAST 8 // fewer are looked at in less time
 #define HANDLES_MOST 4096
