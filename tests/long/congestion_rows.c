@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GOAL = 110 };
+
 bool row_is_allgather(const struct row *row)
 {
     return strncmp(row->what, "allgather", strlen("allgather")) == 0;
@@ -23,11 +25,41 @@ static bool read_row(struct row *row, const char *line)
     return fields == 17 && row->outstanding > 0;
 }
 
-void row_print(const struct row *row, const struct result *result)
+static void row_print(const struct row *row, const struct result *result)
 {
     printf("%s\t%d\t%u\t%g\t%u\t%s\t%g\t%u\t%s\t%u\t%u\t%u\t%s\t%u\t%u\t%u\t%u", row->what, row->members, row->kib,
            row->link_mbit, row->link_kib, row->manner, row->port_mbit, row->port_kib, row->ports, row->delay_us,
            row->jitter_us, row->lost, row->stops, row->stop_ms, result->first, result->later, result->again);
+}
+
+// What must not become worse: a little above what was measured.
+static unsigned bound_of(unsigned measured)
+{
+    return measured == 0 ? 0 : measured + measured / 50 + 1;
+}
+
+bool row_is_reached(const struct result *result)
+{
+    return result->first <= GOAL && result->later <= GOAL && result->again <= GOAL;
+}
+
+bool row_judge(const struct row *row, const struct result *result, bool is_measuring)
+{
+    bool is_good = result->first <= row->first && result->later <= row->later && result->again <= row->again;
+    if (is_measuring) {
+        struct result bounds = {bound_of(result->first), bound_of(result->later), bound_of(result->again), 0};
+        fputs(row->remark, stdout);
+        row_print(row, &bounds);
+    } else {
+        row_print(row, result);
+        printf("\t%u.%u %% sent again%s", result->share / 10, result->share % 10,
+               row_is_reached(result) ? "" : ", goal not reached");
+        if (!is_good) {
+            printf(", FAILED: bounds %u %u %u", row->first, row->later, row->again);
+        }
+    }
+    printf("\n");
+    return is_good;
 }
 
 size_t rows_read(struct row *rows, const char *path, const char *word)

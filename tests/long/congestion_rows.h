@@ -23,7 +23,7 @@ struct row {
     unsigned delay_us, jitter_us;
     unsigned lost; // hundredths of all that arrives, at random
     // root, member, none: who does not run for a while, once in each operation; starts: all begin it at any time in
-    // that
+    // that; deaf: one member hears no multicast any more; hears: it was deaf, and hears again
     char stops[8];
     unsigned stop_ms;
     unsigned first, later, again; // bounds: hundredths of the limit; of what was lost
@@ -37,6 +37,8 @@ struct result {
 bool row_is_allgather(const struct row *row);
 // Those that hold the word, NULL: all. Returns how many there are; what is no row ends the program.
 size_t rows_read(struct row *rows, const char *path, const char *word);
-void row_print(const struct row *row, const struct result *result); // with what was reached
+bool row_is_reached(const struct result *result);
+// Prints the row with what was reached, or with that as its bounds. False: worse than its bounds.
+bool row_judge(const struct row *row, const struct result *result, bool is_measuring);
 
 #endif
