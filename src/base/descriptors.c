@@ -81,6 +81,30 @@ bool co_descriptor_is_of(int fd, const struct co_descriptor_file *file)
     return co_descriptor_note(fd, &now) == 0 && now.device == file->device && now.inode == file->inode;
 }
 
+void co_descriptor_keep(struct co_descriptor_kept *kept, int fd)
+{
+    kept->fd = fd >= 0 && co_descriptor_note(fd, &kept->file) == 0 ? fd : -1;
+    if (fd >= 0 && kept->fd < 0) {
+        close(fd);
+    }
+}
+
+bool co_descriptor_is_kept(struct co_descriptor_kept *kept)
+{
+    if (kept->fd >= 0 && !co_descriptor_is_of(kept->fd, &kept->file)) {
+        kept->fd = -1;
+    }
+    return kept->fd >= 0;
+}
+
+void co_descriptor_drop(struct co_descriptor_kept *kept)
+{
+    if (co_descriptor_is_kept(kept)) {
+        close(kept->fd);
+    }
+    kept->fd = -1;
+}
+
 // False: nobody has to be told anything, for it was blocked and waiting before.
 static bool is_new(int number)
 {

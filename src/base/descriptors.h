@@ -25,6 +25,18 @@ int co_descriptor_note(int fd, struct co_descriptor_file *file); // 0 or -errno
 // False: it was closed, and its number may be another file's.
 bool co_descriptor_is_of(int fd, const struct co_descriptor_file *file);
 
+// One of our own that stays open, with its file. fd -1: there is none.
+struct co_descriptor_kept {
+    int fd;
+    struct co_descriptor_file file;
+};
+
+void co_descriptor_keep(struct co_descriptor_kept *kept, int fd); // -1, or one that has no file: there is none
+// False: the program has closed it, and its number, which may be another file's, is forgotten. But of the kernel's
+// anonymous kind (eventfd, before Linux 6.9 pidfd) all share one inode.
+bool co_descriptor_is_kept(struct co_descriptor_kept *kept);
+void co_descriptor_drop(struct co_descriptor_kept *kept); // closes it, unless it is another file's
+
 // All of it, as write(2). 0 or -errno: neither a reader who has gone (SIGPIPE) nor a limit of file sizes (SIGXFSZ) is
 // told to the program by a signal. Any thread.
 int co_descriptor_write(int fd, const void *bytes, size_t count);

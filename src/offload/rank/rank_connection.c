@@ -31,11 +31,11 @@ enum { BYE_TRIES = 500 };            // of a ring that is full; then the proxy i
 struct co_rank_connection {
     struct co_rank_client *client;
     struct co_segment_memory *memory;
-    int socket;
-    int proxy; // a pidfd, or -1
-    int bell;  // an eventfd of the proxy's, by which it is rung; -1: by the socket
-    struct co_descriptor_file bell_file;
-    bool is_lost, is_broken;
+    // A program may close all that it finds and open files of its own: what has the number then is left alone.
+    struct co_descriptor_kept socket;
+    struct co_descriptor_kept proxy; // a pidfd
+    struct co_descriptor_kept bell;  // an eventfd of the proxy's, by which it is rung; without it by the socket
+    bool is_lost, is_broken, has_copies;
     struct co_proxy_heartbeat heartbeat;
     struct co_rank_copies copies;
     void (*progress)(void *context); // NULL: nothing
@@ -43,34 +43,18 @@ struct co_rank_connection {
     _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
-// A program may close all that it finds and open files of its own: what has the number then is left alone, unless it is
-// of the kernel's anonymous kind, too, of which all share one inode.
-static bool bell_is_there(struct co_rank_connection *connection)
-{
-    if (connection->bell >= 0 && !co_descriptor_is_of(connection->bell, &connection->bell_file)) {
-        connection->bell = -1;
-    }
-    return connection->bell >= 0;
-}
-
-static void bell_close(struct co_rank_connection *connection)
-{
-    if (bell_is_there(connection)) {
-        close(connection->bell);
-    }
-    connection->bell = -1;
-}
-
 static void rank_ring(void *context)
 {
     struct co_rank_connection *connection = context;
     const uint64_t one = 1;
 
-    if (bell_is_there(connection) && write(connection->bell, &one, sizeof one) == sizeof one) {
+    if (co_descriptor_is_kept(&connection->bell) && write(connection->bell.fd, &one, sizeof one) == sizeof one) {
         return;
     }
     // Without room there are rings that the proxy has not heard yet; without a proxy, who looks will see it.
-    (void)co_local_send(connection->socket, "!", 1, -1);
+    if (co_descriptor_is_kept(&connection->socket)) {
+        (void)co_local_send(connection->socket.fd, "!", 1, -1);
+    }
 }
 
 // Many ranks may come at once.
@@ -90,12 +74,11 @@ static int proxy_connect(const struct co_rank_connection_config *config)
     return made;
 }
 
-static void descriptor_close(int *descriptor)
+static void descriptors_drop(struct co_rank_connection *connection)
 {
-    if (*descriptor >= 0) {
-        close(*descriptor);
-    }
-    *descriptor = -1;
+    co_descriptor_drop(&connection->socket);
+    co_descriptor_drop(&connection->proxy);
+    co_descriptor_drop(&connection->bell);
 }
 
 static int hello_say(struct co_rank_connection *connection, const struct co_rank_connection_config *config, int fd)
@@ -108,7 +91,7 @@ static int hello_say(struct co_rank_connection *connection, const struct co_rank
 
     memcpy(hello.key, config->key, sizeof hello.key);
     co_offload_hello_encode(bytes, &hello);
-    ssize_t sent = co_local_send(connection->socket, bytes, sizeof bytes, fd);
+    ssize_t sent = co_local_send(connection->socket.fd, bytes, sizeof bytes, fd);
     explicit_bzero(bytes, sizeof bytes); // the key
     explicit_bzero(&hello, sizeof hello);
     return sent == (ssize_t)sizeof bytes ? 0 : sent < 0 ? (int)sent : -EPROTO;
@@ -124,19 +107,18 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
     if (getrandom(&word, sizeof word, 0) != sizeof word) {
         return -EIO;
     }
-    connection->socket = proxy_connect(config);
-    if (connection->socket < 0) {
-        return connection->socket;
+    int made = proxy_connect(config), bell = -1;
+    if (made < 0) {
+        return made;
     }
-    connection->proxy = (int)syscall(SYS_pidfd_open, (pid_t)config->started->process, 0);
+    co_descriptor_keep(&connection->socket, made);
+    co_descriptor_keep(&connection->proxy, (int)syscall(SYS_pidfd_open, (pid_t)config->started->process, 0));
     co_store_relaxed(&connection->probed, word); // relaxed: the proxy reads it after a message
     int error = hello_say(connection, config, fd);
     if (error == 0) {
-        error = co_local_receive_all_with(connection->socket, bytes, sizeof bytes, config->until_ns, &connection->bell);
+        error = co_local_receive_all_with(made, bytes, sizeof bytes, config->until_ns, &bell);
     }
-    if (connection->bell >= 0 && co_descriptor_note(connection->bell, &connection->bell_file) != 0) {
-        descriptor_close(&connection->bell);
-    }
+    co_descriptor_keep(&connection->bell, bell);
     if (error == 0) {
         error = co_offload_welcome_decode(welcome, bytes);
     }
@@ -148,9 +130,7 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
     if (error != 0) {
         // One that comes late finds another word, and writes nothing: this memory may be the program's again by then.
         co_store_relaxed(&connection->probed, ~word);
-        descriptor_close(&connection->socket);
-        descriptor_close(&connection->proxy);
-        bell_close(connection);
+        descriptors_drop(connection);
     }
     return error;
 }
@@ -174,7 +154,8 @@ static void memory_release(struct co_rank_connection *connection)
         co_segment_memory_unmap(connection->memory);
     }
     connection->memory = NULL;
-    descriptor_close(&connection->copies.file);
+    co_descriptor_drop(&connection->copies.file);
+    connection->has_copies = false;
 }
 
 // With a segment that the proxy has taken, or with none.
@@ -190,11 +171,13 @@ static int segment_join(struct co_rank_connection *connection, const struct co_r
     co_segment_rank_open(&unused, connection->memory); // the proxy wants to see its version
     error =
         has_copies ? proxy_join(connection, config, fd, welcome) : proxy_join_allowed(connection, config, fd, welcome);
-    connection->copies = (struct co_rank_copies){.file = fd, .kept = config->copies_kept};
+    connection->copies.kept = config->copies_kept;
+    co_descriptor_keep(&connection->copies.file, fd);
+    connection->has_copies = has_copies;
     if (error != 0) {
         memory_release(connection);
     } else if (!has_copies) {
-        descriptor_close(&connection->copies.file);
+        co_descriptor_drop(&connection->copies.file);
     }
     return error;
 }
@@ -225,9 +208,7 @@ static void connection_release(struct co_rank_connection *connection)
     if (connection->client != NULL) {
         co_rank_client_close(connection->client);
     }
-    descriptor_close(&connection->socket);
-    descriptor_close(&connection->proxy);
-    bell_close(connection);
+    descriptors_drop(connection);
     memory_release(connection);
     free(connection);
 }
@@ -238,7 +219,7 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
     if (connection == NULL) {
         return -ENOMEM;
     }
-    connection->socket = connection->proxy = connection->bell = connection->copies.file = -1;
+    connection->socket.fd = connection->proxy.fd = connection->bell.fd = connection->copies.file.fd = -1;
     connection->heartbeat.deadline_ns = config->deadline_ns;
     connection->progress = config->progress;
     connection->context = config->context;
@@ -252,10 +233,10 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
 }
 
 // One that somebody has stopped would stay until he lets it go on, if he ever does, though its ranks have gone.
-static void proxy_continue(const struct co_rank_connection *connection)
+static void proxy_continue(struct co_rank_connection *connection)
 {
-    if (connection->proxy >= 0) {
-        (void)syscall(SYS_pidfd_send_signal, connection->proxy, SIGCONT, NULL, 0);
+    if (co_descriptor_is_kept(&connection->proxy)) {
+        (void)syscall(SYS_pidfd_send_signal, connection->proxy.fd, SIGCONT, NULL, 0);
     }
 }
 
@@ -273,9 +254,7 @@ void co_rank_connection_close(struct co_rank_connection *connection)
 
 void co_rank_connection_forked(struct co_rank_connection *connection)
 {
-    descriptor_close(&connection->socket);
-    descriptor_close(&connection->proxy);
-    bell_close(connection);
+    descriptors_drop(connection);
     memory_release(connection);
     connection->is_lost = true;
 }
@@ -287,7 +266,7 @@ struct co_rank_client *co_rank_connection_client(struct co_rank_connection *conn
 
 struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *connection)
 {
-    return connection->copies.file >= 0 ? &connection->copies : NULL;
+    return connection->has_copies ? &connection->copies : NULL;
 }
 
 static void connection_lose(struct co_rank_connection *connection)
@@ -299,7 +278,7 @@ static void connection_lose(struct co_rank_connection *connection)
 bool co_rank_connection_look(struct co_rank_connection *connection)
 {
     if (!connection->is_lost) {
-        ssize_t came = co_local_rings(connection->socket);
+        ssize_t came = co_descriptor_is_kept(&connection->socket) ? co_local_rings(connection->socket.fd) : -EBADF;
         if (came == 0 || (came < 0 && came != -EAGAIN)) {
             connection_lose(connection);
         }
@@ -311,8 +290,9 @@ bool co_rank_connection_look(struct co_rank_connection *connection)
 // who takes it for dead sees to it that it is.
 static void proxy_end(struct co_rank_connection *connection)
 {
-    if (connection->proxy >= 0 && syscall(SYS_pidfd_send_signal, connection->proxy, SIGKILL, NULL, 0) == 0) {
-        (void)co_local_await_until(connection->proxy, co_clock_now_ns() + END_NS);
+    if (co_descriptor_is_kept(&connection->proxy) &&
+        syscall(SYS_pidfd_send_signal, connection->proxy.fd, SIGKILL, NULL, 0) == 0) {
+        (void)co_local_await_until(connection->proxy.fd, co_clock_now_ns() + END_NS);
     }
     connection_lose(connection);
 }
@@ -331,7 +311,8 @@ static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_n
 
 bool co_rank_connection_tend(struct co_rank_connection *connection, uint64_t now_ns)
 {
-    if (!connection->is_lost && co_local_has_ended(connection->socket)) {
+    if (!connection->is_lost &&
+        (!co_descriptor_is_kept(&connection->socket) || co_local_has_ended(connection->socket.fd))) {
         connection_lose(connection);
     }
     if (!connection->is_lost) {
@@ -344,13 +325,16 @@ void co_rank_connection_break(struct co_rank_connection *connection)
 {
     if (!connection->is_lost && !connection->is_broken) {
         connection->is_broken = true;
-        (void)co_local_end(connection->socket); // the proxy closes its end when it has let go of this rank's memory
+        if (co_descriptor_is_kept(&connection->socket)) {
+            // The proxy closes its end when it has let go of this rank's memory.
+            (void)co_local_end(connection->socket.fd);
+        }
     }
 }
 
 int co_rank_connection_descriptor(const struct co_rank_connection *connection)
 {
-    return connection->is_lost ? -1 : connection->socket;
+    return connection->is_lost ? -1 : connection->socket.fd;
 }
 
 // Asleep until it is rung. What has to go on meanwhile does; the proxy is looked at as seldom as without that.
@@ -358,7 +342,7 @@ static void connection_sleep(struct co_rank_connection *connection, uint64_t *lo
 {
     uint64_t most_ns = connection->progress != NULL ? PROGRESS_NS : LOOK_NS;
 
-    if (co_local_await(connection->socket, most_ns) == 0) {
+    if (co_local_await(connection->socket.fd, most_ns) == 0) {
         uint64_t now_ns = co_clock_now_ns();
         if (now_ns - *looked_ns >= LOOK_NS) {
             *looked_ns = now_ns;

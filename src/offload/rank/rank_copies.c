@@ -37,16 +37,19 @@ int co_rank_ranges_add(struct co_rank_ranges *ranges, const struct co_offload_op
 }
 
 // The kernel says so where there is no such memory in this process.
-static int range_copy(const struct co_rank_copies *copies, const struct co_rank_range *range, bool is_in)
+static int range_copy(struct co_rank_copies *copies, const struct co_rank_range *range, bool is_in)
 {
     if (range->address > CO_SEGMENT_COPIES_BYTES || range->bytes > CO_SEGMENT_COPIES_BYTES - range->address) {
         return -EFAULT;
     }
+    if (!co_descriptor_is_kept(&copies->file)) {
+        return -EBADF;
+    }
     for (uint64_t done = 0; done < range->bytes;) {
         void *memory = (void *)(uintptr_t)(range->address + done);
         off_t place = (off_t)(CO_SEGMENT_COPIES_AT + range->address + done);
-        ssize_t moved = is_in ? pwrite(copies->file, memory, range->bytes - done, place)
-                              : pread(copies->file, memory, range->bytes - done, place);
+        ssize_t moved = is_in ? pwrite(copies->file.fd, memory, range->bytes - done, place)
+                              : pread(copies->file.fd, memory, range->bytes - done, place);
         if (moved < 0 && errno != EINTR) {
             return errno == ENOSPC ? -ENOMEM : -errno; // of a file in memory
         }
@@ -59,11 +62,12 @@ static int range_copy(const struct co_rank_copies *copies, const struct co_rank_
 }
 
 // Nobody needs any of them.
-static void copies_give_back(const struct co_rank_copies *copies)
+static void copies_give_back(struct co_rank_copies *copies)
 {
     struct stat is;
-    if (fstat(copies->file, &is) == 0 && (uint64_t)is.st_blocks * BLOCK_BYTES > copies->kept) {
-        (void)fallocate(copies->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)CO_SEGMENT_COPIES_AT,
+    if (co_descriptor_is_kept(&copies->file) && fstat(copies->file.fd, &is) == 0 &&
+        (uint64_t)is.st_blocks * BLOCK_BYTES > copies->kept) {
+        (void)fallocate(copies->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)CO_SEGMENT_COPIES_AT,
                         (off_t)CO_SEGMENT_COPIES_BYTES);
     }
 }

@@ -8,10 +8,11 @@
 
 #include <stdbool.h>
 
+#include "base/descriptors.h"
 #include "offload/offload_command.h"
 
 struct co_rank_copies {
-    int file;           // -1: the proxy reaches the memory itself
+    struct co_descriptor_kept file;
     uint64_t kept;      // memory of copies that stays for the next ones
     unsigned under_way; // calls
 };
@@ -29,6 +30,7 @@ struct co_rank_ranges {
 
 int co_rank_ranges_add(struct co_rank_ranges *ranges, const struct co_offload_operation *operation); // -ENOMEM
 // -EFAULT: there is no such memory, and the call must not begin. -ENOMEM: no memory for copies.
+// -EBADF, here and below: the program has closed the file.
 int co_rank_copies_in(struct co_rank_copies *copies, struct co_rank_ranges *ranges);
 // The call is over, or has not begun; is_back: what it received goes back. Once; then it says again what it said.
 int co_rank_copies_out(struct co_rank_copies *copies, struct co_rank_ranges *ranges, bool is_back); // -EFAULT

@@ -152,6 +152,36 @@ static void a_number_of_another_file_is_not_taken_for_the_first(void **state)
     fclose(second);
 }
 
+static void what_is_kept_is_forgotten_when_its_number_is_anothers(void **state)
+{
+    (void)state;
+    struct co_descriptor_kept kept;
+    int ends[2], fd;
+    assert_int_equal(pipe(ends), 0);
+    co_descriptor_keep(&kept, -1);
+    assert_false(co_descriptor_is_kept(&kept));
+    co_descriptor_drop(&kept);
+
+    fd = dup(ends[0]);
+    co_descriptor_keep(&kept, fd);
+    assert_true(co_descriptor_is_kept(&kept));
+    co_descriptor_drop(&kept);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_false(co_descriptor_is_kept(&kept));
+
+    co_descriptor_keep(&kept, dup(ends[0]));
+    fd = kept.fd;
+    int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(dup2(other, fd), fd);
+    co_descriptor_drop(&kept);
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    assert_int_equal(kept.fd, -1);
+    close(fd);
+    close(other);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +189,7 @@ int main(void)
         cmocka_unit_test(holes_are_found_among_many_files),
         cmocka_unit_test(no_more_are_counted_than_wanted),
         cmocka_unit_test(a_number_of_another_file_is_not_taken_for_the_first),
+        cmocka_unit_test(what_is_kept_is_forgotten_when_its_number_is_anothers),
         cmocka_unit_test(a_pipe_without_reader_is_an_error),
         cmocka_unit_test(a_file_at_its_limit_is_an_error),
         cmocka_unit_test(a_signal_that_waited_before_still_waits),

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,10 +158,39 @@ static void a_copy_of_it_is_nobodys(void **state)
     ranks_run(2, outlived);
 }
 
+// As a program that becomes a daemon: it closes all that it has not opened itself, and opens files.
+static void closed(void)
+{
+    enum { OWN = 16 };
+    struct castoff_offload_world *world = ranks_world();
+    struct castoff_offload_request *request;
+    int own[OWN][2];
+    char bytes[8];
+
+    call(world);
+    closefrom(3);
+    for (int i = 0; i < OWN; i++) {
+        MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, own[i]) == 0);
+        MUST(write(own[i][0], "own", 3) == 3 && write(own[i][1], "own", 3) == 3);
+    }
+    MUST(castoff_offload_send(world, bytes, sizeof bytes, 0, 1, &request) == -ECONNRESET);
+    MUST(castoff_offload_close(world) == 0);
+    for (int i = 0; i < 2 * OWN; i++) {
+        MUST(recv(own[i / 2][i % 2], bytes, sizeof bytes, MSG_DONTWAIT) == 3);
+        MUST(recv(own[i / 2][i % 2], bytes, sizeof bytes, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    }
+}
+
+static void a_programs_files_stay_where_it_has_closed_all(void **state)
+{
+    (void)state;
+    ranks_run(1, closed);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_what_rings),
-                                       cmocka_unit_test(a_programs_file_in_its_place_stays),
-                                       cmocka_unit_test(a_copy_of_it_is_nobodys)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_what_rings), cmocka_unit_test(a_programs_file_in_its_place_stays),
+        cmocka_unit_test(a_copy_of_it_is_nobodys), cmocka_unit_test(a_programs_files_stay_where_it_has_closed_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

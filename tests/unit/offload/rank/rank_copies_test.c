@@ -31,10 +31,12 @@ static int begin(void **state)
 {
     (void)state;
     struct co_segment_memory *segment;
+    int file = -1;
     copies = (struct co_rank_copies){.kept = 0};
     ranges = (struct co_rank_ranges){.at = NULL};
     memset(memory, 7, sizeof memory);
-    int error = co_segment_memory_create(&segment, true, &copies.file);
+    int error = co_segment_memory_create(&segment, true, &file);
+    co_descriptor_keep(&copies.file.fd, file);
     if (error == 0) {
         co_segment_memory_unmap(segment);
     }
@@ -45,7 +47,8 @@ static int end(void **state)
 {
     (void)state;
     free(ranges.at);
-    return close(copies.file);
+    co_descriptor_drop(&copies.file);
+    return 0;
 }
 
 static void add(uint32_t kind, const void *address, uint64_t bytes)
@@ -63,19 +66,19 @@ static off_t place_of(const void *address)
 static unsigned char proxy_read(const void *address)
 {
     unsigned char byte = 0;
-    assert_int_equal(pread(copies.file, &byte, 1, place_of(address)), 1);
+    assert_int_equal(pread(copies.file.fd, &byte, 1, place_of(address)), 1);
     return byte;
 }
 
 static void proxy_write(const void *address, unsigned char byte)
 {
-    assert_int_equal(pwrite(copies.file, &byte, 1, place_of(address)), 1);
+    assert_int_equal(pwrite(copies.file.fd, &byte, 1, place_of(address)), 1);
 }
 
 static blkcnt_t blocks(void)
 {
     struct stat is;
-    assert_int_equal(fstat(copies.file, &is), 0);
+    assert_int_equal(fstat(copies.file.fd, &is), 0);
     return is.st_blocks;
 }
 
@@ -158,6 +161,24 @@ static void memory_that_is_not_there(void **state)
     assert_int_equal(blocks(), 0);
 }
 
+// Who closes all that he finds, and opens a file of his own.
+static void a_programs_file_stays(void **state)
+{
+    (void)state;
+    struct stat is;
+    int fd = copies.file.fd, own = memfd_create("program's", 0);
+    add(CO_OFFLOAD_OPERATION_RECEIVE, memory, 1000);
+    assert_int_equal(co_rank_copies_in(&copies, &ranges), 0);
+    assert_int_equal(dup2(own, fd), fd);
+    assert_int_equal(co_rank_copies_out(&copies, &ranges, true), -EBADF);
+    assert_int_equal(co_rank_copies_in(&copies, &ranges), -EBADF);
+    co_descriptor_drop(&copies.file);
+    assert_int_equal(fstat(fd, &is), 0);
+    assert_int_equal(is.st_size, 0);
+    close(own);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +186,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_call_that_has_not_begun, begin, end),
         cmocka_unit_test_setup_teardown(memory_is_given_back, begin, end),
         cmocka_unit_test_setup_teardown(memory_that_is_not_there, begin, end),
+        cmocka_unit_test_setup_teardown(a_programs_file_stays, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
