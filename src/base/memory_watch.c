@@ -162,7 +162,7 @@ int co_memory_watch_open(struct co_memory_watch **out)
     return error;
 }
 
-// One line of /proc/self/maps into `from`, `to`. False: not one of private anonymous memory.
+// One line of maps into `from`, `to`. False: not one of private anonymous memory.
 static bool is_anonymous(const char *line, unsigned long *from, unsigned long *to)
 {
     char rights[5] = "";
@@ -174,7 +174,7 @@ static bool is_anonymous(const char *line, unsigned long *from, unsigned long *t
 static bool is_all_anonymous(uintptr_t start, uintptr_t end)
 {
     char line[256];
-    FILE *maps = fopen("/proc/self/maps", "re");
+    FILE *maps = fopen("/proc/thread-self/maps", "re"); // that of the process is empty when its first thread has ended
     bool is_at_start = true, is_good = maps != NULL;
     while (is_good && start < end && fgets(line, sizeof line, maps) != NULL) {
         unsigned long from = 0, to = 0;

@@ -6,10 +6,14 @@
 #define _GNU_SOURCE // mremap
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -245,6 +249,49 @@ static void who_has_forked_does_not_wait_for_the_child(void **state)
     renew();
 }
 
+static bool has_maps(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    bool has = maps == NULL || fgetc(maps) != EOF;
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return has;
+}
+
+static void *add_alone(void *first)
+{
+    if (pthread_join(*(pthread_t *)first, NULL) != 0 || co_memory_watch_open(&watch) != 0) {
+        _exit(2);
+    }
+    while (has_maps()) { // a moment behind the join
+        sched_yield();
+    }
+    _exit(co_memory_watch_add(watch, memory, BYTES) < 0);
+}
+
+// Of its memory the kernel says nothing under the name of the process.
+static void a_first_thread_may_have_ended(void **state)
+{
+    (void)state;
+    if (watch == NULL) {
+        skip();
+    }
+    int status = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        static pthread_t first;
+        pthread_t other;
+        first = pthread_self();
+        if (pthread_create(&other, NULL, add_alone, &first) != 0) {
+            _exit(3);
+        }
+        pthread_exit(NULL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 #define WITH_WATCH(test) cmocka_unit_test_setup_teardown(test, open_watch, close_watch)
 
 int main(void)
@@ -257,6 +304,7 @@ int main(void)
         WITH_WATCH(what_the_allocator_gives_back_has_changed),
         WITH_WATCH(what_is_used_is_the_same),
         WITH_WATCH(a_fork_changes_all),
+        WITH_WATCH(a_first_thread_may_have_ended),
         WITH_WATCH(who_has_forked_does_not_wait_for_the_child),
         WITH_WATCH(overlapping_places_do_without_each_other),
         WITH_WATCH(other_memory_is_refused),
