@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Threads of castoff's own, in processes that are somebody else's: they take no signals, which are for the program's
-// threads, and have a stack of their own size, whatever is usual for those. Cold.
+// threads, have a stack of their own size, whatever is usual for those, and may use all memory that those may. Cold.
 #ifndef CASTOFF_BASE_OWN_THREAD_H
 #define CASTOFF_BASE_OWN_THREAD_H
 

@@ -8,14 +8,18 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/own_thread.h"
 
+#define PAGE 4096
 #define VARIABLES ((size_t)1 << 20)
 
 // More than a stack of ours has, beside which there must be room.
@@ -87,11 +91,59 @@ static void signals_are_for_others(void **state)
     assert_int_equal(sigismember(&after, SIGUSR1), sigismember(&before, SIGUSR1));
 }
 
+// Gets an address, and says whether the byte there is within its rights.
+static void *use_memory(void *arg)
+{
+    int *ends = arg;
+    unsigned char *memory = NULL;
+    bool is_there = read(ends[0], &memory, sizeof memory) == sizeof memory;
+    is_there = is_there && write(ends[3], memory, 1) == 1; // the kernel looks with this thread's rights
+    if (!is_there) {
+        close(ends[3]);
+    }
+    return NULL;
+}
+
+// A key that the program allocates when the thread runs, by which memory is closed to its threads but one.
+static void memory_of_a_key_is_within_reach(void **state)
+{
+    (void)state;
+    int ends[4];
+    unsigned char byte = 0;
+    pthread_t thread;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(ends + 2), 0);
+    assert_int_equal(co_own_thread_start(&thread, use_memory, ends), 0);
+    unsigned char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memory[0] = 7;
+    int key = pkey_alloc(0, 0);
+    if (key >= 0) { // else it is ordinary memory
+        assert_int_equal(pkey_mprotect(memory, PAGE, PROT_READ | PROT_WRITE, key), 0);
+    }
+    assert_int_equal(write(ends[1], &memory, sizeof memory), sizeof memory);
+    assert_int_equal(read(ends[2], &byte, 1), 1);
+    assert_int_equal(byte, 7);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    if (key >= 0) {
+        assert_int_equal(pkey_set(key, PKEY_DISABLE_ACCESS), 0);
+        assert_int_equal(co_own_thread_start(&thread, use_memory, ends), 0);
+        assert_int_equal(pkey_get(key), PKEY_DISABLE_ACCESS); // what this thread may is as before
+        close(ends[1]);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        pkey_free(key);
+    }
+    munmap(memory, PAGE);
+    close(ends[0]);
+    close(ends[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stack_is_enough_and_no_more),
         cmocka_unit_test(signals_are_for_others),
+        cmocka_unit_test(memory_of_a_key_is_within_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
