@@ -111,6 +111,7 @@ run_inside shallow --hosts 8 --rate 200mbit --queue 2
 run_inside faults --hosts 4
 run_inside deaf --hosts 4
 run_inside network --hosts 4
+run_inside slow_network --hosts 3 --rate 2mbit
 ! is_long_chosen verdicts || run_inside verdicts --hosts 3
 run_inside descriptors --hosts 4
 run_inside refused --hosts 4

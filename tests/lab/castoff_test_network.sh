@@ -48,6 +48,15 @@ check_amid() { # seconds command argument
     [[ -z $is_over ]] || status=200 # over before anything changed
 }
 
+# As much as the links carry in seconds: ten rounds of 1 MiB are minutes here.
+case_slow_network() {
+    local status
+    check_network --seconds 1 h0 h1 h2
+    network_says "info --check: slow links" 0 '^multicast  *passes between all 3 hosts$' \
+        '^rate  *[1-9][0-9.]* Mbit/s for broadcasts of (16|32|64|128|256) KiB, by stock MPI [0-9.]* Mbit/s$'
+    check_nothing_left "nothing is left"
+}
+
 case_network() {
     local status passes='^multicast  *passes between all 4 hosts$' host
     check_network --seconds 1 h0 h1 h2 h3

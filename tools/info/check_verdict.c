@@ -16,6 +16,9 @@
 // Below, losses cost nothing that one would look for.
 #define AGAIN_NOTABLE 0.005
 #define FADES_TIMES 1.5
+// Of measured broadcasts, and what one may take: there are ten rounds at least.
+enum { LEAST_BYTES = 16384, MOST_BYTES = 1 << 20 };
+#define BROADCAST_NS 1e9
 
 static int compare(const void *left, const void *right)
 {
@@ -84,6 +87,16 @@ void co_check_judge_end(struct co_check_result *result, uint64_t unheard_bytes)
     } else if (result->fades_after_s == 0) {
         result->fades_after_s = CO_CHECK_UNKNOWN_S; // not so much slower that the times would show when
     }
+}
+
+size_t co_check_bytes(const struct co_check_result *trial)
+{
+    double slower_ns = trial->castoff_ns > trial->stock_ns ? trial->castoff_ns : trial->stock_ns;
+    size_t bytes = MOST_BYTES;
+    while (bytes > LEAST_BYTES && slower_ns * (double)bytes > BROADCAST_NS * (double)trial->bytes) {
+        bytes /= 2;
+    }
+    return bytes;
 }
 
 static void advise_installation(struct co_advice *advice, const struct co_check_result *result)

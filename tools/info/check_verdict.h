@@ -37,6 +37,9 @@ double co_check_fades_after(const double *castoff, const double *stock, size_t c
 // stopped.
 void co_check_judge_end(struct co_check_result *result, uint64_t unheard_bytes);
 
+// How large broadcasts may be, after a few small ones, for ten rounds to end in seconds on slow links, too.
+size_t co_check_bytes(const struct co_check_result *trial);
+
 // Lines for people; true: multicast passes between all hosts, to the end.
 bool co_check_print(FILE *stream, const struct co_check_result *result);
 

@@ -23,7 +23,8 @@
 // A job that is silent for so long stands still: before it has said anything, hosts may be slow to log in to.
 enum { HOSTS_MAX = 4096, PROBED_MAX = 16, NOTE_S = 10, START_S = 90, STILL_S = 60, NOTE_MEASURE_S = 30 };
 
-#define BCAST_BYTES "1048576"
+// A few small broadcasts tell how large the measured ones may be.
+enum { TRIAL_BYTES = 8192 };
 #define ROUNDS_MAX "100000"
 
 static int compare_hosts(const void *left, const void *right)
@@ -144,34 +145,50 @@ static int find_reach(struct listening *listening)
     return status;
 }
 
-// A megabyte takes long on slow links, and rounds are told at the end.
+struct measuring {
+    const char *seconds;
+    size_t bytes;
+};
+
+// Rounds are told at the end.
 static bool measures(void *arg, int seconds)
 {
-    const struct co_check_request *request = arg;
-    if (seconds == NOTE_MEASURE_S + (int)strtod(request->seconds, NULL)) {
-        co_command_complain(&co_command_info, "broadcasts of 1 MiB are measured since %d s; still waiting", seconds);
+    const struct measuring *measuring = arg;
+    if (seconds == NOTE_MEASURE_S + (int)strtod(measuring->seconds, NULL)) {
+        co_command_complain(&co_command_info, "broadcasts of %zu KiB are measured since %d s; still waiting",
+                            measuring->bytes / 1024, seconds);
     }
     return true;
 }
 
 // A status.
-static int measure(struct co_check_result *result, struct co_check_request *request)
+static int broadcast(struct co_check_result *result, const struct co_check_request *request, size_t bytes,
+                     bool is_trial)
 {
-    static char words[][20] = {"--calls", "bcast", "--sizes", BCAST_BYTES, "--rounds-max", ROUNDS_MAX, "--seconds"};
-    char program_path[PATH_MAX], seconds[32], *program[10] = {program_path};
+    static char words[][20] = {"--calls", "bcast",        "--sizes", "",          "--rounds-min",
+                               "5",       "--rounds-max", "5",       "--seconds", "0"};
+    char program_path[PATH_MAX], size[32], seconds[32], *program[12] = {program_path};
+    struct measuring measuring = {.seconds = is_trial ? "0" : request->seconds, .bytes = bytes};
     struct co_check_output output;
     int status = find_program(program_path, "coll");
     if (status != TOOL_OK) {
         return status;
     }
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 10; i++) {
         program[1 + i] = words[i];
     }
-    snprintf(seconds, sizeof seconds, "%s", request->seconds);
-    program[8] = seconds;
-    result->bytes = strtoul(BCAST_BYTES, NULL, 10);
+    snprintf(size, sizeof size, "%zu", bytes);
+    snprintf(seconds, sizeof seconds, "%s", measuring.seconds);
+    program[4] = size;
+    program[10] = seconds;
+    if (!is_trial) {
+        static char least[] = "10", most[] = ROUNDS_MAX;
+        program[6] = least;
+        program[8] = most;
+    }
+    result->bytes = bytes;
     status = co_check_job_run(&output, request,
-                              &(struct co_check_job){.program = program, .waits = measures, .arg = request});
+                              &(struct co_check_job){.program = program, .waits = measures, .arg = &measuring});
     if (status == TOOL_OK) {
         bool is_right = co_check_read_rows(result, output.text[0]);
         co_check_read_report(result, output.text[1]);
@@ -182,6 +199,14 @@ static int measure(struct co_check_result *result, struct co_check_request *requ
     }
     co_check_output_free(&output);
     return status;
+}
+
+// A megabyte is long for slow links. A status.
+static int measure(struct co_check_result *result, const struct co_check_request *request)
+{
+    struct co_check_result trial = *result;
+    int status = broadcast(&trial, request, TRIAL_BYTES, true);
+    return status != TOOL_OK ? status : broadcast(result, request, co_check_bytes(&trial), false);
 }
 
 static bool all_can(const struct co_host_facts *facts, int count)

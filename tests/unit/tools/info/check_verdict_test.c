@@ -320,6 +320,21 @@ static void fading_wants_both_sides(void **state)
     assert_true(co_check_fades_after(slow, even, 0, 1) == 0);
 }
 
+// Ten rounds of both sides, at 1 Mbit/s and any other rate, in less than half a minute.
+static void slow_links_get_less(void **state)
+{
+    (void)state;
+    for (double mbit = 1; mbit < 1e5; mbit *= 2) {
+        struct co_check_result trial = {
+            .bytes = 8192, .castoff_ns = 8192 * 8e3 / mbit, .stock_ns = 2 * 8192 * 8e3 / mbit};
+        double bytes = (double)co_check_bytes(&trial);
+        assert_true(10 * 3 * bytes * 8 / mbit < 30e6);
+        assert_true(bytes >= 16384);
+        assert_true(mbit < 64 || bytes == 1 << 20);
+    }
+    assert_int_equal(co_check_bytes(&(struct co_check_result){.bytes = 8192}), 1 << 20); // no times, no reason
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -341,6 +356,7 @@ int main(void)
         TEST(what_could_not_be_seen_is_not_guessed),
         TEST(names_are_plain),
         cmocka_unit_test(fading_wants_both_sides),
+        cmocka_unit_test(slow_links_get_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
