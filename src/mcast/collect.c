@@ -6,11 +6,13 @@
 // are few for the (P - 1)(P - 2) deliveries that are saved: docs/design.md has where that was measured. From the
 // broadcast on it is a Bcast.
 //
-// A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
-// again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.
-// The collector has nothing to send to those it waits for, and only who sends to a dead member is told of it: those who
-// are late are asked now and then. Who is asked and gives nothing to the operation, by its own call's arguments, says
-// that members disagree, so that nobody waits for ever. Hot.
+// A contribution needs no answer of its own: the broadcast is the answer. How long that takes tells a member nothing:
+// it is the time of the slowest, and of all contributions before the collector's port. There it shows what is late:
+// others' contributions come, one behind the other, and then none. So the collector asks for what is missing, when its
+// port has been silent for longer than contributions of an operation usually are apart; what it asks for is sent again,
+// out of the operation's buffer, where it stands all the time. Only when nothing is heard for long it is sent again
+// unasked. Nothing here asks for credit. Who is asked and gives nothing to the operation, by its own call's arguments,
+// says that members disagree, so that nobody waits for ever. Hot.
 #include <errno.h>
 #include <stdio.h>
 
@@ -21,12 +23,17 @@
 #include "mcast/ack/ack.h"
 #include "mcast/receive/placement.h"
 #include "mcast/send/control_send.h"
+#include "mcast/send/usual_time.h"
 
-#define DELIVERY_BYTES 1400 // of an operation, that a saved delivery makes good
-#define PATIENCE_LEAST_NS UINT64_C(1000000)
-#define PATIENCE_MOST_NS UINT64_C(100000000)
+#define DELIVERY_BYTES 1400                  // of an operation, that a saved delivery makes good
+#define UNASKED_LEAST_NS UINT64_C(100000000) // until a contribution is sent again unasked
+#define UNASKED_MOST_NS UINT64_C(800000000)
 #define QUEUE_FULL_NS UINT64_C(100000)
-#define LATE_NS UINT64_C(100000000)
+#define SILENT_LEAST_NS UINT64_C(500000)
+#define SILENT_MOST_NS UINT64_C(100000000)
+#define SILENT_UNKNOWN_NS UINT64_C(20000000) // before two contributions have come one behind the other
+#define START_FACTOR 8                       // nothing has come: all are late, more often than all are lost
+#define ASKED_AT_ONCE 8                      // members for one operation, in turn, and operations, the oldest
 
 bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes)
 {
@@ -56,14 +63,29 @@ static void contribute(struct co_mcast_op *op)
         return;
     }
     op->contributed = 0;
-    uint64_t patience = 2 * co_control_timeout_ns(group->mcast);
-    patience = patience < PATIENCE_LEAST_NS ? PATIENCE_LEAST_NS : patience;
-    for (unsigned i = 0; i < op->contributions && patience < PATIENCE_MOST_NS; i++) {
+    op->contribution_ns = op->contribution_ns == 0 ? now_ns : op->contribution_ns;
+    const struct co_usual_time *answers = &group->mcast->contribution_answers;
+    uint64_t patience = co_usual_time_limit_ns(answers, UNASKED_LEAST_NS, UNASKED_MOST_NS);
+    for (unsigned i = 0; i < op->contributions && patience < UNASKED_MOST_NS; i++) {
         patience *= 2;
     }
-    patience = patience < PATIENCE_MOST_NS ? patience : PATIENCE_MOST_NS;
+    patience = patience < UNASKED_MOST_NS ? patience : UNASKED_MOST_NS;
     op->contribution_due_ns = now_ns + patience + patience * chance(op) / 256;
     op->contributions++;
+}
+
+static void contribute_again(struct co_mcast_op *op)
+{
+    if (op->contributed == 0) {
+        co_counter_add(CO_COUNT_CONTRIBUTED_AGAIN, 1);
+    }
+    contribute(op);
+}
+
+// The first chunk of the broadcast says that the collector has everything; there, the whole block does.
+static bool is_answered(const struct co_mcast_op *op)
+{
+    return op->state != 0 || op->blocks[0].count > 0;
 }
 
 // By the arguments of our own call. True where that is forgotten.
@@ -86,8 +108,34 @@ int co_collect_request_take(struct co_mcast_group *group, const struct co_contro
     if (co_serial_before(control->operation, group->next_operation) && !may_contribute(group, control->operation)) {
         return -EMSGSIZE;
     }
-    co_ack_send(group, control->source, 0);
+    struct co_mcast_op *op = co_operation_find(group, control->operation);
+    if (op != NULL && op->contribution_due_ns != 0 && !is_answered(op)) {
+        contribute_again(op);
+    } else {
+        co_ack_send(group, control->source, 0);
+    }
     return 0;
+}
+
+// How long nothing at all usually comes: the others may be late, or what this member has sent may have yet to leave.
+static uint64_t start_ns(const struct co_mcast *mcast, uint64_t silent)
+{
+    uint64_t least_ns = START_FACTOR * silent < SILENT_MOST_NS ? START_FACTOR * silent : SILENT_MOST_NS;
+    return co_usual_time_limit_ns(&mcast->contribution_answers, least_ns, UNASKED_MOST_NS);
+}
+
+// At the collector: silence of its port after which those who have not contributed are asked.
+static uint64_t silent_ns(const struct co_mcast_op *op)
+{
+    const struct co_mcast *mcast = op->group->mcast;
+    const struct co_usual_time *gaps = &mcast->contribution_gaps;
+    uint64_t usual_ns = co_usual_time_limit_ns(gaps, SILENT_LEAST_NS / 2, SILENT_MOST_NS / 2);
+    uint64_t silent = gaps->count == 0 ? SILENT_UNKNOWN_NS : 2 * usual_ns;
+    silent = op->contribution_ns == 0 ? start_ns(mcast, silent) : silent;
+    for (unsigned i = 0; i < op->contributions && silent < SILENT_MOST_NS; i++) {
+        silent *= 2;
+    }
+    return op->contributions == 0 || silent < SILENT_MOST_NS ? silent : SILENT_MOST_NS;
 }
 
 void co_collect_start(struct co_mcast_op *op)
@@ -102,7 +150,22 @@ void co_collect_start(struct co_mcast_op *op)
     op->send_chunks = op->blocks[0].chunks; // later blocks of ours wait for this one
     op->parts[group->self].count = op->parts[group->self].chunks;
     op->parts_missing = op->senders - (op->parts[group->self].chunks > 0);
-    op->contribution_due_ns = group->mcast->now_ns + LATE_NS;
+    op->contribution_due_ns = group->mcast->now_ns + silent_ns(op);
+}
+
+// What came together, or before the operation began, says nothing of the port; nor does what had to be asked for
+// (Karn).
+static void contribution_came(struct co_mcast_op *op)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    if (op->contribution_ns == 0) {
+        co_usual_time_sample(&mcast->contribution_answers, mcast->now_ns - op->parts[op->group->self].last_ns);
+    } else if (op->contributions == 0 && mcast->now_ns > op->contribution_ns) {
+        co_usual_time_sample(&mcast->contribution_gaps, mcast->now_ns - op->contribution_ns);
+    }
+    op->contribution_ns = mcast->contribution_ns = mcast->now_ns;
+    op->contributions = op->contributions > 0;
+    op->contribution_due_ns = mcast->now_ns + silent_ns(op);
 }
 
 int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
@@ -122,49 +185,68 @@ int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const
         return 0;
     }
     co_placement_copy(op, part, chunk, payload, bytes);
+    contribution_came(op);
     return co_receive_block_is_complete(part) && --op->parts_missing == 0;
 }
 
-static void contribution_request_late(struct co_mcast_op *op)
+// What the collector asks for keeps this near the time of one that is not lost.
+static void answered(struct co_mcast_op *op)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    op->contribution_due_ns = 0;
+    if (op->root != op->group->self && op->state >= 0 && op->contribution_ns != 0) {
+        co_usual_time_sample(&mcast->contribution_answers, mcast->now_ns - op->contribution_ns);
+    }
+}
+
+// A few at a time, or a link is full of questions to those who are only late.
+static void ask_for_contributions(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
-    for (int i = 0; i < group->count; i++) {
-        if (!co_receive_block_is_complete(&op->parts[i])) {
-            co_control_send_member(group, i, CO_CONTROL_CONTRIBUTION_REQUEST, op->number, 0, NULL, 0);
+    uint32_t from = op->contributed;
+    for (int i = 0, asked = 0; i < group->count && asked < ASKED_AT_ONCE; i++) {
+        int member = (int)((from + (uint32_t)i) % (uint32_t)group->count);
+        if (!co_receive_block_is_complete(&op->parts[member])) {
+            co_control_send_member(group, member, CO_CONTROL_CONTRIBUTION_REQUEST, op->number, 0, NULL, 0);
+            op->contributed = (uint32_t)member + 1;
+            asked++;
         }
     }
+    op->contributions++;
 }
 
-// The first chunk of the broadcast says that the collector has everything; there, the whole block does.
-static bool is_answered(const struct co_mcast_op *op)
+// As long as contributions of other operations come, those of this one may stand behind them.
+static void collector_due(struct co_mcast_op *op)
 {
-    return op->state != 0 || op->blocks[0].count > 0;
-}
-
-static void act(struct co_mcast_op *op, bool *has_requested)
-{
-    if (op->root == op->group->self) {
-        if (!*has_requested) { // once for all that are outstanding: who is late for one is late for the next
-            contribution_request_late(op);
-        }
-        *has_requested = true;
-        op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
+    uint64_t silent = silent_ns(op), busy_ns = op->group->mcast->contribution_ns + silent;
+    uint64_t most_ns = op->contribution_ns + START_FACTOR * silent, now_ns = op->group->mcast->now_ns;
+    busy_ns = busy_ns < most_ns ? busy_ns : most_ns;
+    if (op->contribution_ns != 0 && busy_ns > now_ns) {
+        op->contribution_due_ns = busy_ns;
         return;
     }
-    if (op->contributed == 0) {
-        co_counter_add(CO_COUNT_CONTRIBUTED_AGAIN, 1);
-    }
-    contribute(op);
+    ask_for_contributions(op);
+    op->contribution_due_ns = now_ns + silent_ns(op);
 }
 
 void co_collect_due(struct co_mcast_group *group)
 {
-    bool has_requested = false;
+    unsigned waiting = 0;
+    uint64_t now_ns = group->mcast->now_ns, later_ns = now_ns + SILENT_LEAST_NS;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (op->contribution_due_ns != 0 && is_answered(op)) {
-            op->contribution_due_ns = 0;
-        } else if (op->contribution_due_ns != 0 && op->contribution_due_ns <= group->mcast->now_ns) {
-            act(op, &has_requested);
+        if (op->contribution_due_ns == 0) {
+            continue;
+        }
+        bool is_collector = op->root == group->self, is_due = op->contribution_due_ns <= now_ns;
+        if (is_answered(op)) {
+            answered(op);
+        } else if (is_collector && ++waiting > ASKED_AT_ONCE) { // who is late for one is late for the next
+            op->contribution_due_ns = is_due ? later_ns : op->contribution_due_ns;
+        } else if (is_due && is_collector) {
+            collector_due(op);
+            later_ns = op->contribution_due_ns;
+        } else if (is_due) {
+            contribute_again(op);
         }
     }
 }

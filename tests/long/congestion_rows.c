@@ -9,9 +9,14 @@
 
 enum { GOAL = 110 };
 
+bool row_is_collected(const struct row *row)
+{
+    return strncmp(row->what, "collected", strlen("collected")) == 0;
+}
+
 bool row_is_allgather(const struct row *row)
 {
-    return strncmp(row->what, "allgather", strlen("allgather")) == 0;
+    return row_is_collected(row) || strncmp(row->what, "allgather", strlen("allgather")) == 0;
 }
 
 static bool read_row(struct row *row, const char *line)

@@ -10,7 +10,7 @@
 enum { ROWS_MAX = 400 };
 
 struct row {
-    char what[16];   // bcast, allgather; allgather:8 are eight at once
+    char what[16];   // bcast, allgather, collected (an allgather by way of one member); allgather:8 are eight at once
     int outstanding; // at once
     int members;
     unsigned kib;      // a block
@@ -35,6 +35,7 @@ struct result {
 };
 
 bool row_is_allgather(const struct row *row);
+bool row_is_collected(const struct row *row);
 // Those that hold the word, NULL: all. Returns how many there are; what is no row ends the program.
 size_t rows_read(struct row *rows, const char *path, const char *word);
 bool row_is_reached(const struct result *result);

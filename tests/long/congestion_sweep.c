@@ -24,7 +24,7 @@
 #include "mcast_inside.h"
 #include "mcast_world.h"
 
-enum { CHUNK = 1400, AT_ONCE_MAX = 16 };
+enum { CHUNK = 1400, AT_ONCE_MAX = 16, COLLECT = 32768 };
 // Operations, the first one apart; with many members each takes long.
 enum { TIMES = 4, TIMES_OF_MANY = 2, MANY = 64 };
 // What a member may ask for before it knows anything of its port: CO_REPAIR_WINDOW_START, each operation.
@@ -106,6 +106,7 @@ static void open_job(struct job *job, const struct row *row, unsigned number)
     options.window_bytes = 2 << 20;
     options.staging_bytes = 8 << 20;
     options.eager_bytes = 65536;
+    options.collect_bytes = row_is_collected(row) ? COLLECT : 0;
     options.latency_ns = row->delay_us * (CO_NS_PER_US + number * CO_NS_PER_US / 100);
     options.jitter_ns = row->jitter_us * CO_NS_PER_US;
     options.bytes_per_s = (uint64_t)(row->link_mbit * 125000);

@@ -92,13 +92,17 @@ struct co_mcast {
     struct co_rtt control_rtt;
     struct co_rtt nack_rtt; // from a request to its first answer
     struct co_repair_window repair_window;
-    uint32_t repairs_owed; // chunks that were asked for of sources not heard, and have not come by repair
-    uint64_t repaired_ns;  // when one of these came last,
-    uint64_t spare_ns;     // and one that was here by then
-    uint32_t delivered;    // chunks that have come, of all groups
-    uint64_t heard_ns;     // when a first transmission came last, from whomever
-    size_t unheard_bytes;  // that repairs have brought since any first transmission came
-    uint64_t spacing_ns;   // between two of them where all send, at most and decaying; 0: not known
+    uint32_t repairs_owed;    // chunks that were asked for of sources not heard, and have not come by repair
+    uint64_t repaired_ns;     // when one of these came last,
+    uint64_t spare_ns;        // and one that was here by then
+    uint32_t delivered;       // chunks that have come, of all groups
+    uint64_t heard_ns;        // when a first transmission came last, from whomever
+    size_t unheard_bytes;     // that repairs have brought since any first transmission came
+    uint64_t spacing_ns;      // between two of them where all send, at most and decaying; 0: not known
+    uint64_t contribution_ns; // when a contribution came last, to whatever operation
+    struct co_usual_time contribution_gaps; // between two of an operation
+    struct co_usual_time
+        contribution_answers; // from ours to the broadcast; at a collector, from the start to the first
     uint64_t now_ns;
     uint64_t timer_ns; // nothing to do before, unless a datagram comes
     bool wants_write;

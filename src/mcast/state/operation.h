@@ -52,8 +52,9 @@ struct co_mcast_op {
     struct co_receive_block *parts; // at the collector, by member: their blocks
     int parts_missing;
     uint64_t contribution_due_ns; // when to send ours again, at the collector to ask who is late; 0: no more
-    unsigned contributions;       // sent so far
-    uint32_t contributed;         // chunks of the one that is being sent
+    uint64_t contribution_ns;     // when ours left first; at the collector: when any came last, 0: nothing yet
+    unsigned contributions;       // sent so far; at the collector: times that it asked since then
+    uint32_t contributed;         // chunks of the one that is being sent; at the collector: member to ask next
 };
 
 static inline bool co_operation_has_to_send(const struct co_mcast_op *op)

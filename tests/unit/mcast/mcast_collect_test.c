@@ -112,6 +112,59 @@ static void faults(void **state)
     assert_true(co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN) > again);
 }
 
+// How long the broadcast takes that answers a contribution is no sign of loss: not the time of all contributions before
+// a slow port, nor that of a long way, nor what the collector itself still has to send.
+static void nothing_is_sent_again_where_nothing_is_lost(void **state)
+{
+    (void)state;
+    static const struct {
+        int members;
+        size_t bytes;
+        uint64_t bytes_per_s, latency_ns;
+    } networks[] = {{16, 40, 250000, 50000},
+                    {8, 40, 125000, 50000},
+                    {32, 8, 125000, 50000},
+                    {8, 500, 250000, 1000000},
+                    {8, 40, UINT64_C(12500000), 50000000},
+                    {4, 300, 125000, 50000}};
+    for (size_t i = 0; i < sizeof(networks) / sizeof(*networks); i++) {
+        struct world_options options = collecting(networks[i].members);
+        options.bytes_per_s = options.port_bytes_per_s = networks[i].bytes_per_s;
+        options.port_queue_bytes = 64000;
+        options.latency_ns = networks[i].latency_ns;
+        struct world world;
+        world_open(&world, &options);
+        world_allgather(&world, networks[i].bytes, 0); // how long the way is nobody knows before
+        uint64_t again = co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN);
+        for (unsigned round = 1; round < 10; round++) {
+            world_allgather(&world, networks[i].bytes, round);
+        }
+        assert_int_equal(co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN) - again, 0);
+        world_settle(&world, LIMIT_NS);
+        world_close(&world);
+    }
+}
+
+// What is lost is asked for, and nothing else is sent again.
+static void only_what_is_lost_is_sent_again(void **state)
+{
+    (void)state;
+    struct world_options options = collecting(MEMBERS);
+    options.faults = "drop=0.04,kind=data,seed=7";
+    struct world world;
+    world_open(&world, &options);
+    uint64_t again = co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN), lost = co_counter_read(CO_COUNT_FAULTS_INJECTED);
+    for (unsigned round = 0; round < 100; round++) {
+        world_allgather(&world, 12, round);
+    }
+    again = co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN) - again;
+    lost = co_counter_read(CO_COUNT_FAULTS_INJECTED) - lost;
+    assert_true(again > 0);
+    assert_true(again <= lost);
+    world_settle(&world, LIMIT_NS);
+    world_close(&world);
+}
+
 struct gather {
     struct co_mcast_op *op;
     unsigned char *buffer;
@@ -285,10 +338,16 @@ static void dead_member(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_datagram_each),   cmocka_unit_test(small_by_number_of_members),
-        cmocka_unit_test(any_size_and_number), cmocka_unit_test(faults),
-        cmocka_unit_test(late_collector),      cmocka_unit_test(waiting_collector_tells_for_whom),
-        cmocka_unit_test(different_sizes),     cmocka_unit_test(dead_member),
+        cmocka_unit_test(one_datagram_each),
+        cmocka_unit_test(small_by_number_of_members),
+        cmocka_unit_test(any_size_and_number),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(late_collector),
+        cmocka_unit_test(waiting_collector_tells_for_whom),
+        cmocka_unit_test(different_sizes),
+        cmocka_unit_test(dead_member),
+        cmocka_unit_test(nothing_is_sent_again_where_nothing_is_lost),
+        cmocka_unit_test(only_what_is_lost_is_sent_again),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     world_is_like_verbs = true;
