@@ -50,3 +50,18 @@ bool co_preload_leave_out(char *preloads, const char *library)
     }
     return found;
 }
+
+bool co_preload_has_valgrind(const char *preloads, const char *tool)
+{
+    static const char before[] = "/vgpreload_";
+    size_t bytes = strlen(tool);
+    const char *at = preloads == NULL ? NULL : strstr(preloads, before);
+
+    for (; at != NULL; at = strstr(at, before)) {
+        at += sizeof before - 1;
+        if (strncmp(at, tool, bytes) == 0 && at[bytes] == '-') {
+            return true;
+        }
+    }
+    return false;
+}

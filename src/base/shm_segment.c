@@ -230,6 +230,18 @@ static bool kernel_can_read(char *first, size_t length, size_t page)
     return true;
 }
 
+void co_shm_segment_see(char *first, size_t length)
+{
+    for (size_t done = 0; done < length;) { // the kernel moves 2 GiB at most
+        struct iovec piece = {first + done, length - done};
+        ssize_t seen = process_vm_readv(getpid(), &piece, 1, &piece, 1, 0);
+        if (seen <= 0) {
+            return;
+        }
+        done += (size_t)seen;
+    }
+}
+
 int co_shm_segment_touch(char *first, size_t length)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)first % page;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/preload.h"
 #include "base/settings.h"
 
 #define BCAST_MIN ((size_t)48 << 10)
@@ -38,17 +39,9 @@ static int try_neighbour(struct co_shm_node *node)
     return co_shm_node_write(node, next, &word, target, sizeof word);
 }
 
-// What other processes write into one that runs under Valgrind's memcheck counts as never written there, and each look
-// at it as a fault of the program. What it reads itself is seen.
-static bool is_checked(void)
-{
-    const char *preloads = co_environment("LD_PRELOAD");
-    return preloads != NULL && strstr(preloads, "/vgpreload_memcheck-") != NULL;
-}
-
 static int try_single_copy(struct co_shm_node *node)
 {
-    return is_checked() ? -EOPNOTSUPP : try_neighbour(node);
+    return co_preload_has_valgrind(co_environment("LD_PRELOAD"), "memcheck") ? -EOPNOTSUPP : try_neighbour(node);
 }
 
 // Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in, as long as it

@@ -90,6 +90,25 @@ says() { # status, text, command...
     [ "$status" -eq "$wanted" ] && grep -qF -e "$text" "$work/said"
 }
 
+# Of memcheck's words those are looked for that are about what came; what the launcher's library writes is its own affair.
+memcheck() { # text that each of two says, how each is run...
+    text=$1
+    shift
+    rm -f "$work"/memcheck.*
+    mpirun --oversubscribe -n 2 "$@" >"$work/out" 2>&1
+    status=$?
+    cat "$work/out" "$work"/memcheck.*
+    [ "$status" -eq 0 ] && [ "$(grep -cF -e "$text" "$work/out")" -eq 2 ] &&
+        ! grep -hE 'depends on uninit|Use of uninit|pwrite.*uninit' "$work"/memcheck.*
+}
+
+memcheck_preloaded() { # setting
+    "${MPICC:-mpicc}" -g -o "$work/exchange" tests/tools/memcheck_exchange.c &&
+        memcheck ': 0 bytes are wrong' "$build/castoff" run --report - --set PROXY=yes --set IALLTOALL=yes --set IALLTOALLV=yes \
+            --set IBCAST=proxy --set "$1" -- valgrind -q --log-file="$work/memcheck.%p" "$work/exchange" &&
+        grep -Eq '^ *proxy_calls  *6 calls' "$work/out"
+}
+
 # A proxy ends with its last rank, which may be a moment before it.
 all_have_gone() {
     for _ in $(seq 1200); do
@@ -121,7 +140,7 @@ ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: prox
     env CASTOFF_PROXY=no "$build/castoff" info
 ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
 if [ ! -x "$build/examples/offload_ring" ]; then
-    skipped=$((skipped + 18))
+    skipped=$((skipped + 21))
     echo "make examples has not built build/examples"
 else
     ok "a ring of two ranks" right_bytes 2 mpirun
@@ -142,6 +161,14 @@ else
     CASTOFF_PROXIES=2 && export CASTOFF_PROXIES
     ok "an all-to-all by two proxies of a node" all_say 4 "by a group, 0 bytes are wrong" offload_all_to_all 70000 3
     unset CASTOFF_PROXIES
+    if command -v valgrind >/dev/null; then
+        ok "an all-to-all under Valgrind" memcheck "by a group, 0 bytes are wrong" \
+            valgrind -q --log-file="$work/memcheck.%p" "$build/examples/offload_all_to_all" 30000 2
+        ok "collective calls under Valgrind" memcheck_preloaded PROXY_LEND=auto
+        ok "collective calls that ranks copy, under Valgrind" memcheck_preloaded PROXY_LEND=copy
+    else
+        skipped=$((skipped + 3))
+    fi
     CASTOFF_REPORT=- && export CASTOFF_REPORT
     ok "a report has proxies" reports 2
     CASTOFF_REPORT=$work/report.json

@@ -192,7 +192,7 @@ static int ticket_wait(struct castoff_offload_world *world, uint32_t ticket, str
     co_offload_count(CASTOFF_OFFLOAD_FAILED, completion.error != 0);
     co_offload_count(CASTOFF_OFFLOAD_BYTES_RECEIVED, completion.bytes);
     co_offload_count(CASTOFF_OFFLOAD_BYTES_COPIED,
-                     co_rank_connection_copies(world->connection) != NULL ? completion.bytes : 0);
+                     co_rank_connection_is_copying(world->connection) ? completion.bytes : 0);
     return completion.error != 0 ? completion_say(world, &completion) : error_say(error);
 }
 

@@ -247,9 +247,9 @@ static void state_say(const struct opening *opening, const struct co_offload_sta
 {
     bool has_cores = co_setting_text(CO_SET_PROXY_CORES)[0] != '\0';
     const char *none = has_cores ? "no core of CASTOFF_PROXY_CORES is to be had" : "no core is left that no rank has";
-    const char *how = co_rank_connection_copies(opening->world->connection) != NULL ? "staged, copied by the ranks"
-                      : co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE          ? "staged"
-                                                                                    : "attached";
+    const char *how = co_rank_connection_is_copying(opening->world->connection) ? "staged, copied by the ranks"
+                      : co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE      ? "staged"
+                                                                                : "attached";
     if (started->cores == 0) {
         co_offload_state_say("%s; %s, so proxies take turns with ranks", how, none);
         co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "proxy: %s: it takes turns with ranks", none);
@@ -264,7 +264,7 @@ static void state_say(const struct opening *opening, const struct co_offload_sta
 static void copying_say(const struct opening *opening)
 {
     if (co_setting_number(CO_SET_PROXY_LEND) != LEND_COPY &&
-        co_rank_connection_copies(opening->world->connection) != NULL) {
+        co_rank_connection_is_copying(opening->world->connection)) {
         co_log(CO_LOG_WARN, CO_SUBSYS_BASE,
                "proxy: messages are staged: this rank copies them itself, when they begin and in wait, for %s",
                connect_error(-EPERM));

@@ -261,7 +261,7 @@ void co_proxied_end(struct co_proxied_call *call, struct co_proxied_result *resu
                                          .bytes = completion.bytes};
     world->counts.failed += result->error != 0;
     world->counts.bytes_received += completion.bytes;
-    if (co_rank_connection_copies(world->connection) != NULL) {
+    if (co_rank_connection_is_copying(world->connection)) {
         world->counts.bytes_copied += completion.bytes;
     }
     co_proxied_plan_return(call->plan);

@@ -22,6 +22,8 @@
 
 #include "base/clock.h"
 #include "base/module.h"
+#include "base/preload.h"
+#include "base/settings.h"
 
 enum { INPUT, OUTPUT, ERRORS, CONNECTION }; // descriptors of the proxy
 enum { SIGNALS_BYTES = 8 };                 // the kernel's mask
@@ -114,6 +116,28 @@ static int first_run(void *argument)
     return 0;
 }
 
+// Valgrind ends a process that clones otherwise than fork does. So there nothing is shared, why the second one failed
+// is not heard, and the program may see a SIGCHLD. No function of the C library, whose handlers of fork would run.
+static int first_fork(struct launch *launch)
+{
+    long first = syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+
+    if (first == 0) {
+        if (syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L) == 0) {
+            (void)second_run(launch);
+        }
+        _exit(0);
+    }
+    return (int)first;
+}
+
+static int first_start(struct launch *launch)
+{
+    return co_preload_has_valgrind(co_environment("LD_PRELOAD"), "core")
+               ? first_fork(launch)
+               : clone(first_run, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, launch);
+}
+
 static int launch_run(struct launch *launch)
 {
     sigset_t all, before;
@@ -126,7 +150,7 @@ static int launch_run(struct launch *launch)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &could_cancel); // it would end this thread within the children
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int first = clone(first_run, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, launch);
+    int first = first_start(launch);
     int error = first < 0 ? -errno : launch->error;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     while (first >= 0 && waitpid(first, &status, __WALL) < 0 && errno == EINTR) {

@@ -18,6 +18,8 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/poll.h"
+#include "base/preload.h"
+#include "base/settings.h"
 #include "offload/rank/proxy_heartbeat.h"
 #include "offload/segment_memory.h"
 
@@ -173,6 +175,8 @@ static int segment_join(struct co_rank_connection *connection, const struct co_r
         has_copies ? proxy_join(connection, config, fd, welcome) : proxy_join_allowed(connection, config, fd, welcome);
     connection->copies.kept = config->copies_kept;
     co_descriptor_keep(&connection->copies.file, fd);
+    connection->copies.is_without_file = !has_copies;
+    connection->copies.is_checked = co_preload_has_valgrind(co_environment("LD_PRELOAD"), "memcheck");
     connection->has_copies = has_copies;
     if (error != 0) {
         memory_release(connection);
@@ -266,7 +270,7 @@ struct co_rank_client *co_rank_connection_client(struct co_rank_connection *conn
 
 struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *connection)
 {
-    return connection->has_copies ? &connection->copies : NULL;
+    return connection->has_copies || connection->copies.is_checked ? &connection->copies : NULL;
 }
 
 static void connection_lose(struct co_rank_connection *connection)

@@ -40,8 +40,14 @@ void co_rank_connection_close(struct co_rank_connection *connection);
 void co_rank_connection_forked(struct co_rank_connection *connection);
 
 struct co_rank_client *co_rank_connection_client(struct co_rank_connection *connection);
-// What is called has to be copied in before, and out when it is over; NULL: the proxy reaches the memory itself.
+// What is called has to be copied in before, and out when it is over; NULL: the proxy reaches the memory itself, and
+// nobody has to be told of what came.
 struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *connection);
+static inline bool co_rank_connection_is_copying(struct co_rank_connection *connection)
+{
+    const struct co_rank_copies *copies = co_rank_connection_copies(connection);
+    return copies != NULL && !copies->is_without_file;
+}
 // Whether the proxy is there still. What it completed before it went can be collected.
 bool co_rank_connection_look(struct co_rank_connection *connection);
 // The same for who waits by himself, about every 100 ms: also whether the proxy moves. One that does not, for so long

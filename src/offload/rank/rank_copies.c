@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/shm_segment.h"
 #include "offload/segment_memory.h"
 
 enum { BLOCK_BYTES = 512, RANGES_FIRST = 8 }; // of st_blocks
@@ -61,11 +62,20 @@ static int range_copy(struct co_rank_copies *copies, const struct co_rank_range 
     return 0;
 }
 
+// An error there is nobody's: the bytes are in their places.
+static int range_take(struct co_rank_copies *copies, const struct co_rank_range *range, bool is_in)
+{
+    if (copies->is_checked && range->is_receive && is_in != copies->is_without_file) { // the copy looks at all of it
+        co_shm_segment_see((char *)(uintptr_t)range->address, range->bytes);
+    }
+    return copies->is_without_file ? 0 : range_copy(copies, range, is_in);
+}
+
 // Nobody needs any of them.
 static void copies_give_back(struct co_rank_copies *copies)
 {
     struct stat is;
-    if (co_descriptor_is_kept(&copies->file) && fstat(copies->file.fd, &is) == 0 &&
+    if (!copies->is_without_file && co_descriptor_is_kept(&copies->file) && fstat(copies->file.fd, &is) == 0 &&
         (uint64_t)is.st_blocks * BLOCK_BYTES > copies->kept) {
         (void)fallocate(copies->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)CO_SEGMENT_COPIES_AT,
                         (off_t)CO_SEGMENT_COPIES_BYTES);
@@ -77,7 +87,7 @@ int co_rank_copies_in(struct co_rank_copies *copies, struct co_rank_ranges *rang
     int error = 0;
     ranges->error = 0;
     for (uint32_t i = 0; i < ranges->count && error == 0; i++) {
-        error = range_copy(copies, &ranges->at[i], true);
+        error = range_take(copies, &ranges->at[i], true);
     }
     if (error == 0) {
         ranges->is_out = true;
@@ -95,7 +105,7 @@ int co_rank_copies_out(struct co_rank_copies *copies, struct co_rank_ranges *ran
     }
     ranges->is_out = false;
     for (uint32_t i = 0; is_back && i < ranges->count && ranges->error == 0; i++) {
-        ranges->error = ranges->at[i].is_receive ? range_copy(copies, &ranges->at[i], false) : 0;
+        ranges->error = ranges->at[i].is_receive ? range_take(copies, &ranges->at[i], false) : 0;
     }
     if (--copies->under_way == 0) {
         copies_give_back(copies);

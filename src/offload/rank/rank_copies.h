@@ -3,6 +3,9 @@
 // Messages that a rank copies itself, where its proxy may not reach its memory: into the file behind its segment
 // (segment_memory.h) before a call begins, and back when the call is over. Copied are all ranges of a call, those of
 // receives too, for of these fewer bytes may come, and all of a range goes back. One thread at a time; hot.
+//
+// And what a proxy has written into the memory of a rank that runs under Valgrind's memcheck, which takes it for never
+// written until the rank has read it into its own place. That is done for all of a range that something may come into.
 #ifndef CASTOFF_OFFLOAD_RANK_RANK_COPIES_H
 #define CASTOFF_OFFLOAD_RANK_RANK_COPIES_H
 
@@ -13,8 +16,10 @@
 
 struct co_rank_copies {
     struct co_descriptor_kept file;
-    uint64_t kept;      // memory of copies that stays for the next ones
-    unsigned under_way; // calls
+    bool is_without_file; // the proxy reaches the memory itself
+    bool is_checked;      // by memcheck
+    uint64_t kept;        // memory of copies that stays for the next ones
+    unsigned under_way;   // calls
 };
 
 // Of one call, or group.

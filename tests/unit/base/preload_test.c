@@ -61,8 +61,20 @@ static void left_out(void **state)
     check_left("/x/libcastoff.so:/y/libcastoff.so", "/y/libcastoff.so", "/x/libcastoff.so:");
 }
 
+static void valgrind(void **state)
+{
+    (void)state;
+    static const char checked[] = "/v/vgpreload_core-amd64-linux.so:/v/vgpreload_memcheck-amd64-linux.so";
+    assert_true(co_preload_has_valgrind(checked, "memcheck") && co_preload_has_valgrind(checked, "core"));
+    assert_false(co_preload_has_valgrind(checked, "mem") || co_preload_has_valgrind(checked, "helgrind"));
+    assert_false(co_preload_has_valgrind("/v/vgpreload_core-amd64-linux.so:/v/libmemcheck-1.so", "memcheck"));
+    assert_false(co_preload_has_valgrind("/v/vgpreload_", "memcheck") || co_preload_has_valgrind("", "core"));
+    assert_false(co_preload_has_valgrind(NULL, "core"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(paths), cmocka_unit_test(left_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(paths), cmocka_unit_test(left_out),
+                                       cmocka_unit_test(valgrind)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

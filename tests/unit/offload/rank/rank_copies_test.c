@@ -179,6 +179,26 @@ static void a_programs_file_stays(void **state)
     close(fd);
 }
 
+// Only read: nothing is changed or kept, and memory that is gone is no error, for the proxy has said what there was.
+static void what_memcheck_has_to_see(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct co_rank_copies seen = {.is_without_file = true, .is_checked = true};
+    unsigned char *gone = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(gone != MAP_FAILED);
+    add(CO_OFFLOAD_OPERATION_RECEIVE, gone, page);
+    add(CO_OFFLOAD_OPERATION_RECEIVE, memory, BYTES);
+    add(CO_OFFLOAD_OPERATION_SEND, memory, BYTES);
+    assert_int_equal(co_rank_copies_in(&seen, &ranges), 0);
+    memory[BYTES - 1] = 8;
+    munmap(gone, page);
+    assert_int_equal(co_rank_copies_out(&seen, &ranges, true), 0);
+    assert_true(memory[0] == 7 && memory[BYTES - 2] == 7 && memory[BYTES - 1] == 8);
+    assert_int_equal(seen.under_way, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_is_given_back, begin, end),
         cmocka_unit_test_setup_teardown(memory_that_is_not_there, begin, end),
         cmocka_unit_test_setup_teardown(a_programs_file_stays, begin, end),
+        cmocka_unit_test_setup_teardown(what_memcheck_has_to_see, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
