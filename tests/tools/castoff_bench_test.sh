@@ -50,6 +50,12 @@ ok "info --check: no number of seconds" status_is 2
 run env PATH="$work/nothing" "$castoff" info --check --srun host1
 ok "info --check --srun: no srun" status_is 127
 ok "info --check --srun: why" err_has 'srun cannot be started: No such file'
+mkdir "$work/launcher"
+printf '#!/bin/sh\nprintf "no such host\\r\\n\\r\\n" >&2\nexit 3\n' >"$work/launcher/srun"
+chmod +x "$work/launcher/srun"
+run env PATH="$work/launcher:$PATH" "$castoff" info --check --srun host1 host2
+ok "info --check: what the launcher says, without its returns" err_has '^    no such host$'
+ok "info --check: the launcher's status" err_has 'ended with status 3:$'
 run "$castoff" info host1
 ok "info: a host without --check" status_is 2
 CASTOFF_BCAST=no run "$castoff" info --settings

@@ -180,8 +180,9 @@ static void show_errors(const char *text)
     int lines = 0;
     for (const char *at = text; *at != '\0' && lines < SHOWN_MAX;) {
         size_t length = strcspn(at, "\n");
-        char *line = strndup(at, length);
-        if (line != NULL && length > 0) {
+        bool has_return = length > 0 && at[length - 1] == '\r'; // ssh's, before it has a terminal of its own
+        char *line = strndup(at, length - has_return);
+        if (line != NULL && length > has_return) {
             fputs("    ", stderr);
             co_plain_put(stderr, line);
             fputc('\n', stderr);
