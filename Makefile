@@ -11,6 +11,9 @@ SAN     ?=
 comma   := ,
 BUILD   := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 CFLAGS  ?= -O2 -g
+# Where packagers and people with libraries in places of their own say it.
+CPPFLAGS ?=
+LDFLAGS ?=
 # A warning of a compiler that we have not met is no reason to build nothing; where we work on castoff, it is one to mend it.
 WARNINGS_FAIL := $(if $(filter 1,$(DEV))$(filter true,$(CI)),-Werror)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WARNINGS_FAIL)
@@ -18,7 +21,7 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WAR
 # compiler does not know for its machine is left out; sanitizers see more than _FORTIFY_SOURCE and do not go with it.
 HARDEN   ?= yes
 takes     = $(shell $(CC) -Werror $(1) -include string.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
-FORTIFY  := $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(CFLAGS)),yes))
+FORTIFY  := $(if $(SAN),,$(if $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS)))),yes))
 FORTIFY  := $(if $(FORTIFY),$(or $(call takes,-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),$(call takes,-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)))
 HARDEN_C := $(if $(filter yes,$(HARDEN)),$(call takes,-fstack-protector-strong) $(call takes,-fcf-protection) $\
   $(call takes,-mbranch-protection=standard) $(filter-out -O2,$(FORTIFY)))
@@ -33,9 +36,9 @@ ifeq ($(origin AR),default)
 AR      := $(or $(shell command -v "$$($(CC) -print-prog-name=llvm-ar 2>/dev/null)"),ar)
 endif
 endif
-ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+ALL_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
-LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(if $(ASKED_LTO),$(CFLAGS)) $(HARDEN_LD)
+LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(if $(ASKED_LTO),$(CFLAGS)) $(HARDEN_LD) $(LDFLAGS)
 
 # The dynamic linker takes LD_PRELOAD apart at blanks and colons: a library below such a folder reaches no program.
 preload_fault = $(if $(filter-out 0 1,$(words $(1))),blank,$(if $(findstring :,$(1)),colon))
@@ -79,7 +82,7 @@ lib: $(BUILD)/libcastoff.so
 tools: $(BUILD)/castoff
 
 # $(1): objects; $(2): its name. Into its place in one step: a job may begin at any moment.
-link_preload = $(CC) -shared -o $@.new $(1) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
+link_preload = $(CC) -shared -o $@.new $(1) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD) $(LDFLAGS),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
   -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,$(2) $(STATIC_LIBS) -pthread -ldl && mv -f $@.new $@
 
 $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) $(PROXIED_OBJ) src/mpi_below/exports.map

@@ -5,7 +5,7 @@
 # below src/pmpi.
 # `make bench-all` measures every figure and writes docs/measurements.md.
 
-BENCH_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -MMD -MP
+BENCH_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(WARN) -MMD -MP
 COLL_SRC     := $(wildcard bench/coll*.c)
 COLL_OBJ     := $(COLL_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
 P2P_SRC      := $(wildcard bench/p2p*.c)
@@ -33,22 +33,22 @@ $(BUILD)/obj/bench/%.o: bench/%.c
 $(BUILD)/bench/coll: $(COLL_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@ $^
+	$(Q)$(MPICC) -o $@ $(LDFLAGS) $^
 
 $(BUILD)/bench/p2p: $(P2P_OBJ) $(BUILD)/obj/bench/coll_data.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@ $^
+	$(Q)$(MPICC) -o $@ $(LDFLAGS) $^
 
 $(BUILD)/bench/fft3d: $(FFT3D_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@ $^ -lm
+	$(Q)$(MPICC) -o $@ $(LDFLAGS) $^ -lm
 
 $(BUILD)/bench/alltoall: $(BUILD)/obj/bench/alltoall.o $(BUILD)/obj/bench/coll_place.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@ $^
+	$(Q)$(MPICC) -o $@ $(LDFLAGS) $^
 
 # What castoff info --check starts on each host, with parts of that command.
 $(BUILD)/obj/bench/hosts/reach.o: private BENCH_CFLAGS += -I. -Isrc
@@ -61,7 +61,7 @@ $(BUILD)/bench/reach: $(BUILD)/obj/bench/hosts/reach.o $(BUILD)/libtools.a $(BUI
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@ $^
+	$(Q)$(MPICC) -o $@ $(LDFLAGS) $^
 
 $(BUILD)/obj/bench/micro/%.o: bench/micro/%.c
 	@mkdir -p $(@D)
@@ -106,7 +106,7 @@ $(BUILD)/bench/mpich/p2p: $(P2P_SRC) bench/coll_data.c
 $(BUILD)/bench/mpich/%: $(wildcard bench/*.h)
 	@mkdir -p $(@D)
 	$(call say,MPI,$@)
-	$(Q)$(MPICH_MPICC) $(filter-out -MMD -MP,$(BENCH_CFLAGS)) -Wno-stringop-overflow -o $@ $(filter %.c,$^)
+	$(Q)$(MPICH_MPICC) $(filter-out -MMD -MP,$(BENCH_CFLAGS)) -Wno-stringop-overflow -o $@ $(LDFLAGS) $(filter %.c,$^)
 
 bench-all: lib tools bench-programs bench-micro
 	bench/all.sh $(BUILD)

@@ -9,7 +9,7 @@ MODULES_MK := 1
 STACK_OBJ := $(BUILD)/obj/src/modules/stack_unwind.o
 
 # Where the compiler finds intel-ipsec-mb, which Debian has for x86-64 alone.
-GMAC_OBJ := $(if $(shell $(CC) -include intel-ipsec-mb.h -x c -E -o /dev/null /dev/null 2>/dev/null && echo yes),$(BUILD)/obj/src/modules/gmac_ipsec.o)
+GMAC_OBJ := $(if $(shell $(CC) $(CPPFLAGS) -include intel-ipsec-mb.h -x c -E -o /dev/null /dev/null 2>/dev/null && echo yes),$(BUILD)/obj/src/modules/gmac_ipsec.o)
 
 VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/transport/verbs/*.c src/p2p/channel/rc/*.c))
 

@@ -29,7 +29,7 @@ $(OFFLOAD_EXAMPLES): $(BUILD)/examples/%: examples/%.c $(BUILD)/libcastoff-offlo
   src/offload/api/castoff_offload_paper.h
 	@mkdir -p $(@D)
 	$(call say,MPI,$<)
-	$(Q)$(MPICC) -std=gnu17 $(CFLAGS) $(WARN) -Isrc/offload/api -o $@ $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..'
+	$(Q)$(MPICC) -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(WARN) -Isrc/offload/api -o $@ $(LDFLAGS) $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..'
 
 # There a proxy is started.
 $(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies ready bell) proxied proxied_ends proxied_arguments proxied_breaks proxied_crowds proxied_trees): | $(BUILD)/castoff

@@ -99,7 +99,7 @@ MATCH_MUTANT_C := tests/unit/matching/match_lane_test.c tests/unit/matching/matc
 $(BUILD)/tests/mutants/match_lane_%: $(MATCH_MUTANT_C) src/matching/match_lane.c $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ $(MATCH_MUTANT_C) $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ $(LDFLAGS) $(MATCH_MUTANT_C) $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 .PHONY: unit test test-long test-all
 unit: $(UNIT_PROGS) $(if $(UNIT),,$(MATCH_MUTANTS)) modules

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What packagers and people with libraries in places of their own give make, in the environment or as its arguments, stands
+# in the commands: CPPFLAGS and CFLAGS wherever something is compiled, LDFLAGS wherever something is linked.
+. "$(dirname "$0")/check.sh"
+
+# Nothing is built: for another folder make says all commands.
+commands() { # goals [variable=value...], in the environment when $in says env
+    goals=$1
+    shift
+    if [ "$in" = env ]; then set -- env "$@" make; else set -- make "$@"; fi
+    # shellcheck disable=SC2086 # a list of words
+    "$@" -s -n -C "$top" --no-print-directory V=1 BUILD="$work/build" $goals >"$work/commands" 2>"$work/err"
+}
+compiled() { grep -E '^(gcc|mpicc) .* -c [^ ]+\.c -o ' "$work/commands"; }
+linked() { grep -E '^(gcc|mpicc) ' "$work/commands" | grep -vE ' -c [^ ]+\.c -o '; }
+in_all_of() { # word function
+    "$2" >"$work/some"
+    [ -s "$work/some" ] && ! grep -vqF -e " $1 " "$work/some"
+}
+
+for in in env arguments; do
+    # All programs of a kind have the same commands.
+    goals="all bench-programs bench-micro examples"
+    [ $in = env ] && goals="$goals unit"
+    ok "$in: make -n" commands "$goals" CC=gcc MPICC=mpicc CPPFLAGS=-DASKED_CPP CFLAGS='-O2 -DASKED_C' LDFLAGS=-L/asked
+    ok "$in: CPPFLAGS" in_all_of -DASKED_CPP compiled
+    ok "$in: CFLAGS" in_all_of -DASKED_C compiled
+    ok "$in: LDFLAGS" in_all_of -L/asked linked
+done
+
+# The C library warns of _FORTIFY_SOURCE without optimisation.
+fortified() { compiled | grep -q -e '-D_FORTIFY_SOURCE=[23] '; }
+not_fortified() { compiled | grep -qv -e '-D_FORTIFY_SOURCE=[23] '; }
+object=$work/build/obj/src/mcast/wire/wire_describe.o
+for flags in -O2 -Os -Og -Ofast '-O0 -O1' '-g -O3 -march=native'; do
+    commands "$object" CC=gcc CFLAGS="$flags"
+    ok "CFLAGS='$flags': fortified" fortified
+done
+for flags in -O0 '-O2 -O0' -g; do
+    commands "$object" CC=gcc CFLAGS="$flags"
+    ok "CFLAGS='$flags': not fortified" not_fortified
+done
+finish
