@@ -36,7 +36,7 @@ static int begin(void **state)
     ranges = (struct co_rank_ranges){.at = NULL};
     memset(memory, 7, sizeof memory);
     int error = co_segment_memory_create(&segment, true, &file);
-    co_descriptor_keep(&copies.file.fd, file);
+    co_descriptor_keep(&copies.file, file);
     if (error == 0) {
         co_segment_memory_unmap(segment);
     }
