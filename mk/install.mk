@@ -10,6 +10,9 @@ place         = $(DESTDIR)$(PREFIX)
 # A folder's name as one word of the shell: what stands in DESTDIR is anybody's.
 one_word      = '$(subst ','\'',$(1))'
 at            = $(call one_word,$(place)/$(1))
+# What sed is to write for the marks in a file: its own letters, of which PREFIX may have some, as letters.
+sed_text      = $(subst |,\|,$(subst &,\&,$(subst \,\\,$(1))))
+fill_in       = sed $(call one_word,s|@PREFIX@|$(call sed_text,$(PREFIX))|g; s|@VERSION@|$(CASTOFF_VERSION)|g)
 
 # To uninstall is no harm.
 PREFIX_FAULT := $(call preload_fault,$(PREFIX))
@@ -41,8 +44,8 @@ install: all bench-programs
 	install -m 644 $(wildcard docs/man/castoff*.1) $(call at,share/man/man1)
 	install -m 644 docs/man/castoff.7 $(call at,share/man/man7)
 	install -m 644 packages/castoff.bash $(call at,$(COMPLETIONS)/castoff)
-	sed 's|@PREFIX@|$(PREFIX)|g; s|@VERSION@|$(CASTOFF_VERSION)|g' packages/modulefile.in >$(call at,$(MODULEFILES)/$(CASTOFF_VERSION))
-	for library in group offload; do sed 's|@PREFIX@|$(PREFIX)|g; s|@VERSION@|$(CASTOFF_VERSION)|g' \
+	$(fill_in) packages/modulefile.in >$(call at,$(MODULEFILES)/$(CASTOFF_VERSION))
+	for library in group offload; do $(fill_in) \
 	  packages/castoff-$$library.pc.in >$(call pkgconfig,)/castoff-$$library.pc || exit; done
 
 uninstall:

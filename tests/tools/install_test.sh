@@ -21,7 +21,7 @@ else
 fi
 ok "completion, man pages and settings" [ -s "$prefix/share/bash-completion/completions/castoff" -a -s "$prefix/share/man/man7/castoff.7" \
     -a -s "$prefix/share/castoff/env.example" ]
-ok "the modulefile knows where" grep -qx "set prefix $prefix" "$prefix"/share/castoff/modulefiles/castoff/[0-9]*
+ok "the modulefile knows where" grep -qx "set prefix {$prefix}" "$prefix"/share/castoff/modulefiles/castoff/[0-9]*
 for library in group offload; do
     ok "pkg-config's file of castoff-$library knows where" grep -qx "prefix=$prefix" "$prefix/lib/pkgconfig/castoff-$library.pc"
     command -v pkg-config >/dev/null || { skip "a program for castoff-$library" "no pkg-config"; continue; }
@@ -50,6 +50,18 @@ ok "uninstall leaves no file there" [ -z "$(find "$stage" ! -type d)" ]
 ok "and takes nothing whose name that one begins with" [ -d "$work/a" ]
 run make -s -C "$top" uninstall PREFIX="$work/other place"
 ok "uninstall from a PREFIX with a blank takes nothing else" [ -d "$work/other place" ]
+
+# What shells and sed have other uses for.
+odd="$work/a+b~c's&d|e(é);\\f"
+run make -s -C "$top" install PREFIX="$odd"
+ok "a PREFIX of odd letters: status 0" status_is 0
+run "$odd/bin/castoff" --version
+ok "the command is there" status_is 0
+ok "the modulefile knows where" grep -qxF "set prefix {$odd}" "$odd"/share/castoff/modulefiles/castoff/[0-9]*
+ok "and pkg-config" grep -qxF "prefix=$odd" "$odd/lib/pkgconfig/castoff-group.pc"
+run make -s -C "$top" uninstall PREFIX="$odd"
+ok "uninstall leaves no file there" [ -z "$(find "$odd" ! -type d)" ]
+
 for prefix in "$work/a prefix" "$work/a:prefix"; do
     run make -s -C "$top" install PREFIX="$prefix"
     ok "a PREFIX from which nothing can be preloaded is refused: status" [ "$status" -ne 0 ]
