@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,7 +32,7 @@ static void command_write(const char *before)
     snprintf(path, sizeof path, "%s/castoff", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file, "#!/bin/sh\necho $$ >>%s/proxies\n%s\nexec %s proxy --job\n", folder, before, ranks_command());
+    fprintf(file, "#!/bin/sh\necho $$ >>%s/proxies\n%s\nexec %s/command proxy --job\n", folder, before, folder);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(path, 0700), 0);
 }
@@ -41,6 +42,12 @@ static int begin(void **state)
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/castoff-ends.XXXXXX");
     if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    // Its path may have what a shell takes for its own.
+    char target[PATH_MAX], link[128];
+    snprintf(link, sizeof link, "%s/command", folder);
+    if (realpath(ranks_command(), target) == NULL || symlink(target, link) != 0) {
         return -1;
     }
     command_write("");
@@ -54,6 +61,8 @@ static int end(void **state)
     snprintf(path, sizeof path, "%s/castoff", folder);
     unlink(path);
     snprintf(path, sizeof path, "%s/proxies", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/command", folder);
     unlink(path);
     return rmdir(folder);
 }
