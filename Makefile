@@ -92,13 +92,17 @@ $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) $(PROXIED_OBJ) src/mpi_below/exp
 # Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
 $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
+
+# Where the compiler, too, puts what it writes: a build that was killed in the middle leaves nothing half-written that the
+# next one takes for made. First what the object is made of: an older object is made again by it.
+into_place = -MF $(@:.o=.d).new -MT $@ -o $@.new && mv -f $(@:.o=.d).new $(@:.o=.d) && mv -f $@.new $@
 
 # RECORD_OBJ: mk/modules.mk
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< $(into_place)
 
 -include mk/mpich.mk mk/analyze.mk mk/onesided.mk mk/offload.mk mk/version.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/packages.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
 

@@ -15,17 +15,17 @@ $(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o): tools/trace/replay/matcher_names.h
 $(BUILD)/obj/analyze/%.o: src/%.c tools/trace/replay/matcher_names.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ANALYZE_FLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ANALYZE_FLAGS) -c $< $(into_place)
 
 $(BUILD)/libanalyze.a: $(ANALYZE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
 
 # Their objects: mk/tests.mk
 ANALYZE_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/tools/trace/analyze_*_test.c)))
 $(ANALYZE_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) -o $@.new $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
 
 -include $(ANALYZE_OBJ:.o=.d)

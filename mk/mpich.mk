@@ -15,7 +15,7 @@ mpich: $(if $(MPICH_CFLAGS),$(BUILD)/libcastoff-mpich.so)
 $(BUILD)/obj-mpich/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(MPICH_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(MPICH_CFLAGS) -c $< $(into_place)
 
 $(BUILD)/libcastoff-mpich.so: $(CORE_OBJ) $(MPICH_OBJ) $(PROXIED_OBJ) src/mpi_below/exports.map
 	$(call say,LD,$@)

@@ -14,14 +14,14 @@ $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BU
 # Pure parts for their unit tests, without main.
 $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/launch/castoff.o,$(TOOLS_OBJ))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
 
 # tests/unit/tools/<command>/<name>_test.c of every tools/<command>/<name>.c that has one. Their objects: mk/tests.mk
 TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/tools/*/$(name)_test.c),$(name)))
 $(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) -o $@.new $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
 
 # castoff(7) lists the settings as the program has them; a test fails when it does not.
 .PHONY: man

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What packagers and people with libraries in places of their own give make, in the environment or as its arguments, stands
-# in the commands: CPPFLAGS and CFLAGS wherever something is compiled, LDFLAGS wherever something is linked.
+# in the commands: CPPFLAGS and CFLAGS wherever something is compiled, LDFLAGS wherever something is linked. And whatever is
+# written by these comes into its place in one step: a make that is killed leaves nothing that the next one takes for made.
 . "$(dirname "$0")/check.sh"
 
 # Nothing is built: for another folder make says all commands.
@@ -11,10 +12,18 @@ commands() { # goals [variable=value...], in the environment when $in says env
     shift
     if [ "$in" = env ]; then set -- env "$@" make; else set -- make "$@"; fi
     # shellcheck disable=SC2086 # a list of words
-    "$@" -s -n -C "$top" --no-print-directory V=1 BUILD="$work/build" $goals >"$work/commands" 2>"$work/err"
+    "$@" -s -n -C "$top" --no-print-directory V=1 BUILD="$work/build" $goals >"$work/printed" 2>"$work/err" &&
+        sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' "$work/printed" >"$work/commands"
 }
-compiled() { grep -E '^(gcc|mpicc) .* -c [^ ]+\.c -o ' "$work/commands"; }
-linked() { grep -E '^(gcc|mpicc) ' "$work/commands" | grep -vE ' -c [^ ]+\.c -o '; }
+compiled() { grep -E '^(gcc|mpicc) .* -c [^ ]+\.c ' "$work/commands"; }
+linked() { grep -E '^(gcc|mpicc) ' "$work/commands" | grep -vE ' -c [^ ]+\.c '; }
+written() { grep -E '^(gcc|mpicc) |[^ ]*ar rcs ' "$work/commands"; }
+each_in_one_step() {
+    written | awk '
+        { for (i = 1; i < NF && $i != "-o" && $i != "rcs"; i++) { } }
+        $(i + 1) !~ /.[.]new$/ || $(NF - 1) != $(i + 1) || $(NF - 1) != $NF ".new" || $(NF - 3) != "mv" { bad = 1 }
+        END { exit bad || NR < 100 }'
+}
 in_all_of() { # word function
     "$2" >"$work/some"
     [ -s "$work/some" ] && ! grep -vqF -e " $1 " "$work/some"
@@ -28,6 +37,7 @@ for in in env arguments; do
     ok "$in: CPPFLAGS" in_all_of -DASKED_CPP compiled
     ok "$in: CFLAGS" in_all_of -DASKED_C compiled
     ok "$in: LDFLAGS" in_all_of -L/asked linked
+    ok "$in: into their places in one step" each_in_one_step
 done
 
 # The C library warns of _FORTIFY_SOURCE without optimisation.
