@@ -52,4 +52,11 @@ for flags in -O0 '-O2 -O0' -g; do
     commands "$object" CC=gcc CFLAGS="$flags"
     ok "CFLAGS='$flags': not fortified" not_fortified
 done
+
+# Which of two of the same name a program gets, or whether it links, is the linker's affair.
+run make -s -C "$top" "build/tests/unit/libshared.a"
+ok "what unit tests share: built" status_is 0
+nm -g --defined-only "$top/build/tests/unit/libshared.a" | awk 'NF == 3 && $2 != "W" { print $3 }' | sort >"$work/names"
+ok "it has names" [ -s "$work/names" ]
+ok "none twice" [ -z "$(uniq -d "$work/names")" ]
 finish

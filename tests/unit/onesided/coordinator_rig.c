@@ -108,7 +108,7 @@ void rig_say(unsigned client, uint16_t kind)
     co_coordinator_heard(rig_coordinator, client, &rig_message, rig_now);
 }
 
-void rig_join(unsigned client)
+void coordinator_rig_join(unsigned client)
 {
     heard_at[client] = heard_count[client] = 0;
     rig_dropped[client] = false;
@@ -118,7 +118,7 @@ void rig_join(unsigned client)
 
 void rig_log_in(unsigned client, uint8_t role, const char *name)
 {
-    rig_join(client);
+    coordinator_rig_join(client);
     rig_message.login = (struct co_coordination_login){.role = role, .rules = 16, .actions = 64};
     snprintf(rig_message.login.name, sizeof rig_message.login.name, "%s", name);
     rig_say(client, CO_SAY_LOGIN);
@@ -174,7 +174,7 @@ int rig_close(void **state)
 }
 
 // Up to the rules; returns the hop's request.
-uint32_t rig_set_up(void)
+uint32_t coordinator_rig_set_up(void)
 {
     rig_open_as(M1, CO_SAY_OPEN_MEMBER, 5000);
     rig_open_as(M2, CO_SAY_OPEN_MEMBER, 4000);
@@ -205,7 +205,7 @@ uint32_t rig_set_up(void)
 
 void rig_open_group(void)
 {
-    rig_answer(rig_set_up(), CO_SAY_DONE, "");
+    rig_answer(coordinator_rig_set_up(), CO_SAY_DONE, "");
     const struct said *go = rig_hears(SENDER, CO_SAY_GO);
     assert_int_equal(go->setup.members, 3);
     assert_int_equal(go->setup.mtu, 1024);

@@ -33,7 +33,7 @@ extern bool rig_dropped[CLIENTS];
 int rig_open(void **state);
 int rig_close(void **state);
 
-void rig_join(unsigned client);
+void coordinator_rig_join(unsigned client);
 void rig_log_in(unsigned client, uint8_t role, const char *name);
 void rig_say(unsigned client, uint16_t kind);
 // The next word for a client, which must be of this kind; and that there is none.
@@ -44,7 +44,7 @@ void rig_answer(uint32_t request, uint16_t kind, const char *text);
 // Opens group "files", for three members.
 void rig_open_as(unsigned client, uint16_t kind, uint64_t bytes);
 // All join, up to the rules: returns the hop's request. And with the hop's answer.
-uint32_t rig_set_up(void);
+uint32_t coordinator_rig_set_up(void);
 void rig_open_group(void);
 
 #endif

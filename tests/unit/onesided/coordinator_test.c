@@ -43,7 +43,7 @@ static void who_does_not_log_in(void **state)
 {
     (void)state;
     co_coordinator_left(rig_coordinator, OTHER, rig_now);
-    rig_join(OTHER);
+    coordinator_rig_join(OTHER);
     rig_now += PATIENCE - 1;
     co_coordinator_tick(rig_coordinator, rig_now);
     assert_false(rig_dropped[OTHER]);
@@ -173,7 +173,7 @@ static void a_mute_hop_at_the_beginning(void **state)
 {
     (void)state;
     uint64_t began = rig_now;
-    rig_set_up();
+    coordinator_rig_set_up();
     mute_until(began + PATIENCE - 1000 * MS);
     assert_false(rig_dropped[HOP]);
     mute_until(began + PATIENCE);
@@ -209,7 +209,7 @@ static void several_hops(void **state)
     rig_hears(OTHER, CO_SAY_REFUSED);
     co_coordinator_left(rig_coordinator, HOP, rig_now);
     for (unsigned i = 0; i < 2; i++) {
-        rig_join(i == 0 ? HOP : OTHER);
+        coordinator_rig_join(i == 0 ? HOP : OTHER);
         rig_message.login = (struct co_coordination_login){
             .role = CO_ROLE_HOP, .mode = CO_HOP_NIC, .serves_ip = 0x0a000000 + M1 + i, .rules = 1, .actions = 1};
         snprintf(rig_message.login.name, sizeof rig_message.login.name, "nic%u", i);

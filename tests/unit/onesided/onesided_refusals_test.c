@@ -47,7 +47,7 @@ static void members_that_never_come(void **state)
 static void a_member_lost_in_set_up(void **state)
 {
     (void)state;
-    uint32_t request = rig_set_up();
+    uint32_t request = coordinator_rig_set_up();
     co_coordinator_left(rig_coordinator, M3, rig_now);
     uint32_t removal = rig_hears(HOP, CO_SAY_RULE_REMOVE)->request;
     rig_answer(request, CO_SAY_DONE, ""); // overtaken
@@ -59,7 +59,7 @@ static void a_member_lost_in_set_up(void **state)
 static void a_full_hop(void **state)
 {
     (void)state;
-    rig_answer(rig_set_up(), CO_SAY_REFUSED, "the table is full");
+    rig_answer(coordinator_rig_set_up(), CO_SAY_REFUSED, "the table is full");
     rig_answer(rig_hears(HOP, CO_SAY_RULE_REMOVE)->request, CO_SAY_REFUSED, "no such rule");
     const struct said *ended = rig_hears(SENDER, CO_SAY_ENDED);
     assert_int_equal(ended->reason, CO_REASON_FULL);
@@ -128,12 +128,12 @@ static void late_comers(void **state)
 static void who_does_not_log_in(void **state)
 {
     (void)state;
-    rig_join(OTHER);
+    coordinator_rig_join(OTHER);
     co_coordinator_tick(rig_coordinator, rig_now + PATIENCE - 1);
     assert_false(rig_dropped[OTHER]);
     co_coordinator_tick(rig_coordinator, rig_now + PATIENCE);
     assert_true(rig_dropped[OTHER]);
-    rig_join(OTHER);
+    coordinator_rig_join(OTHER);
     rig_say(OTHER, CO_SAY_OPEN_SENDER);
     rig_hears(OTHER, CO_SAY_REFUSED);
 }
