@@ -134,7 +134,12 @@ check_keys() {
     ! grep -nE "^(//|!|#) .*[^ /!#] +($key)" /dev/null $(matching '^tests/mpi/[a-z0-9]+_.*\.(c|cpp|f90|py)$')
 }
 
-checks=(format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers exports documents keys)
+# A changed line that a mutant changes takes the mutant along.
+check_mutants() {
+    python3 -S tests/mutants/run.py --check
+}
+
+checks=(format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers exports documents keys mutants)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do
