@@ -5,7 +5,7 @@
 # the programs named for it are built anew, as far as it changes them, and one of them has to fail. First all of them
 # have to pass without any fault. A mutant that survives, that no longer fits the source, or that does not compile is a
 # failure. Arguments choose mutants by parts of their names; --check looks only whether all of them still fit. Called by
-# `make mutants`, and --check by tests/tools/mutants_test.sh.
+# `make mutants`, and --check by `make check-style`.
 import os
 import shutil
 import subprocess

@@ -131,12 +131,20 @@ test_ci() {
     check "ci: the line of a part is not taken for the sum" last_line_is "0 passed, 1 failed, 0 skipped"
 }
 
-test_style() {
-    local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
-    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/p2p" "$tree/src/shm" "$tree/tests/mpi" "$tree/tests/unit/shm"
+# What make check-style has nothing to say about.
+make_good_tree() { # tree
+    local tree=$1
+    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/p2p" "$tree/src/shm" "$tree/tests/mpi" "$tree/tests/unit/shm" "$tree/tests/mutants"
+    cp "$top/tests/mutants/run.py" "$tree/tests/mutants/"
+    printf 'mutant %s\nfile src/base/fine.c\nold int fine;\nnew long fine;\ntests fine\n' fine >"$tree/tests/mutants/list.txt"
     cp -r "$top/scripts" "$top/.clang-format" "$tree/"
     printf '%s\n//\n// Fine: getenv("x"), strcpy and TO''DO stand in prose only.\nint fine;\n' "$licence" | sed 's/TO''DO/to do/' \
         >"$tree/src/base/fine.c"
+}
+
+test_style() {
+    local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
+    make_good_tree "$tree"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
     check "style: good code passes" test $? -eq 0
     printf '%s\n' '#include "engine/engine.h"' '#include <mpi.h>' 'int f(void) {' '  if (1) return getenv("x") != 0;' \
@@ -160,11 +168,12 @@ test_style() {
     printf '%s\nint co_base_g(void)\n{\n    co_load_acquire(&x); // acquire Z1: y\n}\n' "$licence" >"$tree/src/base/half.c"
     printf '%s\n#include "shm/x1.h"\n#include "p2p/p2p.h"\n#include "base/c.h"\n' "$licence" >"$tree/tests/unit/shm/x1_test.c"
     printf '%s\nint co_base_h(void)\n{\n    return 0;\n}\n' "$licence" >"$tree/src/p2p/prefix.c"
+    sed -i 's/^old .*/old int finer;/' "$tree/tests/mutants/list.txt"
     sed -i "s/'engine' => [0-9]*/'engine' => 30/" "$tree/scripts/count_externals.pl"
     { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
     { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
-    for check in format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers keys; do
+    for check in format licence names length leftovers folders layers units knots externals words prefixes labels doors braces headers keys mutants; do
         if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
             continue
         fi
