@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What there is of a communicator before its first collective: facts, counted over its members once, a seat in the
-// node's shared memory, and the network's seed (mcast/state/seed.h). Decisions are made of the facts alone. Warm;
-// co_team_decide is hot.
+// node's shared memory, and the network's seed (mcast/state/seed.h). Decisions are made of the facts alone
+// (engine/decide/team_decide.c). Warm.
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/settings.h"
-#include "engine/collective/onesided_collective.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -138,29 +136,4 @@ void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int
         co_mcast_seed_fail(engine->mcast, seed->net, error);
         co_trylock_drop(&engine->lock);
     }
-}
-
-// For every collective without a verdict: the look into the table is part of it.
-__attribute__((flatten)) enum co_reason
-co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call, size_t bytes)
-{
-    int policy = engine->policy[call];
-    // The table compares the other ways with stock.
-    if (co_onesided_collective_is_for(engine->onesided, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
-        co_onesided_collective_fits(facts)) {
-        policy = CO_YES;
-    }
-    return co_decide(&engine->tune, facts, call, bytes, policy);
-}
-
-enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
-                                 enum co_call other, size_t bytes)
-{
-    return co_decide(&engine->tune, facts, other, bytes, engine->policy[call]);
-}
-
-bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
-                               enum co_call other, size_t bytes)
-{
-    return co_decide_by_proxies(&engine->tune, facts, other, bytes, engine->policy[call]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Peers that are said to be gone. The transport brings hints, which liveness.c judges; a peer in doubt is asked until
+// Peers that are said to be gone. The transport brings hints, which refusals.c judges; a peer in doubt is asked until
 // it says something, is gone by that judgement, or the hints end. One that this host cannot send to is gone at once.
 // Who was given up and speaks is alive again, though what was broken by then stays so. Cold but for the look at the
 // transport.
@@ -14,8 +14,8 @@ static void give_up(struct co_mcast *mcast, int rank)
     if (peer->is_dead) {
         return;
     }
-    mcast->doubtful_peers -= co_liveness_is_doubtful(&peer->liveness);
-    co_liveness_heard(&peer->liveness);
+    mcast->doubtful_peers -= co_refusals_is_doubtful(&peer->refusals);
+    co_refusals_heard(&peer->refusals);
     peer->is_dead = true;
     mcast->dead_peers++;
     mcast->timer_ns = 0;
@@ -29,8 +29,8 @@ static void doubt(struct co_mcast *mcast, int rank)
     if (peer->is_dead) {
         return;
     }
-    bool was_doubtful = co_liveness_is_doubtful(&peer->liveness);
-    if (co_liveness_refused(&peer->liveness, mcast->now_ns)) {
+    bool was_doubtful = co_refusals_is_doubtful(&peer->refusals);
+    if (co_refusals_add(&peer->refusals, mcast->now_ns)) {
         give_up(mcast, rank);
     } else if (!was_doubtful) {
         mcast->doubtful_peers++;
@@ -60,8 +60,8 @@ void co_dead_peers_heard(struct co_mcast *mcast, int rank)
     mcast->dead_peers -= peer->is_dead;
     peer->is_dead = false;
     peer->was_heard = true;
-    mcast->doubtful_peers -= co_liveness_is_doubtful(&peer->liveness);
-    co_liveness_heard(&peer->liveness);
+    mcast->doubtful_peers -= co_refusals_is_doubtful(&peer->refusals);
+    co_refusals_heard(&peer->refusals);
 }
 
 void co_dead_peers_progress(struct co_mcast *mcast)
@@ -69,14 +69,14 @@ void co_dead_peers_progress(struct co_mcast *mcast)
     if (mcast->doubtful_peers == 0 || mcast->now_ns < mcast->liveness_due_ns) {
         return;
     }
-    mcast->liveness_due_ns = mcast->now_ns + CO_LIVENESS_ASK_NS;
+    mcast->liveness_due_ns = mcast->now_ns + CO_REFUSALS_ASK_NS;
     for (int rank = 0; rank < mcast->config.world_size; rank++) {
-        struct co_liveness *liveness = &mcast->peers[rank].liveness;
-        bool was_doubtful = co_liveness_is_doubtful(liveness);
-        if (co_liveness_is_to_be_asked(liveness, mcast->now_ns)) {
+        struct co_refusals *refusals = &mcast->peers[rank].refusals;
+        bool was_doubtful = co_refusals_is_doubtful(refusals);
+        if (co_refusals_is_to_be_asked(refusals, mcast->now_ns)) {
             co_mcast_query_liveness(mcast, rank);
         }
-        mcast->doubtful_peers -= was_doubtful && !co_liveness_is_doubtful(liveness);
+        mcast->doubtful_peers -= was_doubtful && !co_refusals_is_doubtful(refusals);
     }
 }
 

@@ -19,7 +19,7 @@
 #include "base/fixed_pool.h"
 #include "base/hash_map.h"
 #include "mcast/ack/rtt.h"
-#include "mcast/liveness/liveness.h"
+#include "mcast/liveness/refusals.h"
 #include "mcast/receive/receive_lane.h"
 #include "mcast/receive/replay_window.h"
 #include "mcast/repair/repair.h"
@@ -51,7 +51,7 @@ struct co_peer {
     uint64_t silent_ns;     // and for how long it has owed an answer in such looks,
     unsigned awaited_asked; // with so many questions
     bool was_heard;         // a control message of its own has come
-    struct co_liveness liveness;
+    struct co_refusals refusals;
     bool is_dead;
 };
 
