@@ -34,8 +34,8 @@ static void enter(struct co_reach_session *session, int stage)
     memset(session->has_answered, 0, sizeof session->has_answered);
 }
 
-// Each host answers once a stage.
-static bool takes_answer(struct co_reach_session *session, int rank)
+// Each host answers once a stage. A number that a host has written may be any.
+static bool takes_answer(struct co_reach_session *session, int64_t rank)
 {
     if (rank < 0 || rank >= session->table.count || session->has_answered[rank]) {
         return false;
@@ -176,7 +176,7 @@ static void introduce(struct co_reach_session *session)
 static void take_facts(struct co_reach_session *session, const char *line)
 {
     struct co_host_facts facts;
-    if (!co_host_facts_parse(&facts, line) || !takes_answer(session, (int)facts.rank)) {
+    if (!co_host_facts_parse(&facts, line) || !takes_answer(session, facts.rank)) {
         return;
     }
     session->facts[facts.rank] = facts;

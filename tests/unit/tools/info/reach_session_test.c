@@ -101,13 +101,13 @@ static void send_all(char *rest)
     }
 }
 
-static void answer_facts(int rank)
+static void answer_facts_as(int rank, int64_t said)
 {
     char *line = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&line, &bytes);
     struct co_host_facts own = {
-        .version = "1", .has_multicast = true, .mtu = mtus[rank], .rank = rank, .ip = 0x0a4d0001 + rank, .port = 40000};
+        .version = "1", .has_multicast = true, .mtu = mtus[rank], .rank = said, .ip = 0x0a4d0001 + rank, .port = 40000};
     snprintf(own.host, sizeof own.host, "h%d", rank);
     assert_non_null(stream);
     co_host_facts_print(stream, &own);
@@ -120,7 +120,7 @@ static void answer(int rank, const char *word, const char *kinds)
 {
     static char line[4096];
     if (strcmp(word, "open") == 0) {
-        answer_facts(rank);
+        answer_facts_as(rank, rank);
         return;
     }
     size_t used = (size_t)snprintf(line, sizeof line, "castoff_reach %s %d",
@@ -310,6 +310,24 @@ static void odd_lines_do_no_harm(void **state)
     assert_true(session.is_over && session.why[0] != '\0');
 }
 
+static void facts_of_no_host_are_nobodys(void **state)
+{
+    static const int64_t odd[] = {INT64_C(1) << 32, (INT64_C(1) << 32) + 1, -1, 3, INT64_MIN, INT64_MAX};
+    (void)state;
+    for (int rank = 0; rank < count; rank++) {
+        answer(rank, "hello", "");
+    }
+    for (int rank = 0; rank < count; rank++) {
+        answer(rank, "ways", "");
+    }
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        answer_facts_as(1, odd[i]);
+        assert_int_equal(co_reach_session_missing(&session), count);
+    }
+    answer_facts_as(1, 1);
+    assert_int_equal(co_reach_session_missing(&session), count - 1);
+}
+
 static void one_host_is_over_at_once(void **state)
 {
     (void)state;
@@ -332,6 +350,7 @@ int main(void)
         TEST(the_network_is_one_that_all_are_on),
         TEST(a_host_that_says_nothing_is_waited_for),
         TEST(odd_lines_do_no_harm),
+        TEST(facts_of_no_host_are_nobodys),
         TEST(one_host_is_over_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
