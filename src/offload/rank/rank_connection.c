@@ -45,12 +45,22 @@ struct co_rank_connection {
     _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
+// Bells have the file of all eventfds, and before Linux 6.9 pidfds that of all such. But who closes what he finds
+// closes the socket, too, whose file is its own.
+static bool is_kept(struct co_rank_connection *connection, struct co_descriptor_kept *kept)
+{
+    if (!co_descriptor_is_kept(&connection->socket)) {
+        kept->fd = -1;
+    }
+    return co_descriptor_is_kept(kept);
+}
+
 static void rank_ring(void *context)
 {
     struct co_rank_connection *connection = context;
     const uint64_t one = 1;
 
-    if (co_descriptor_is_kept(&connection->bell) && write(connection->bell.fd, &one, sizeof one) == sizeof one) {
+    if (is_kept(connection, &connection->bell) && write(connection->bell.fd, &one, sizeof one) == sizeof one) {
         return;
     }
     // Without room there are rings that the proxy has not heard yet; without a proxy, who looks will see it.
@@ -78,9 +88,14 @@ static int proxy_connect(const struct co_rank_connection_config *config)
 
 static void descriptors_drop(struct co_rank_connection *connection)
 {
+    struct co_descriptor_kept *others[] = {&connection->proxy, &connection->bell};
+
+    for (int i = 0; i < 2; i++) {
+        if (is_kept(connection, others[i])) {
+            co_descriptor_drop(others[i]);
+        }
+    }
     co_descriptor_drop(&connection->socket);
-    co_descriptor_drop(&connection->proxy);
-    co_descriptor_drop(&connection->bell);
 }
 
 static int hello_say(struct co_rank_connection *connection, const struct co_rank_connection_config *config, int fd)
@@ -239,7 +254,7 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
 // One that somebody has stopped would stay until he lets it go on, if he ever does, though its ranks have gone.
 static void proxy_continue(struct co_rank_connection *connection)
 {
-    if (co_descriptor_is_kept(&connection->proxy)) {
+    if (is_kept(connection, &connection->proxy)) {
         (void)syscall(SYS_pidfd_send_signal, connection->proxy.fd, SIGCONT, NULL, 0);
     }
 }
@@ -294,7 +309,7 @@ bool co_rank_connection_look(struct co_rank_connection *connection)
 // who takes it for dead sees to it that it is.
 static void proxy_end(struct co_rank_connection *connection)
 {
-    if (co_descriptor_is_kept(&connection->proxy) &&
+    if (is_kept(connection, &connection->proxy) &&
         syscall(SYS_pidfd_send_signal, connection->proxy.fd, SIGKILL, NULL, 0) == 0) {
         (void)co_local_await_until(connection->proxy.fd, co_clock_now_ns() + END_NS);
     }

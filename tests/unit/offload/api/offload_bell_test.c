@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -187,10 +188,40 @@ static void a_programs_files_stay_where_it_has_closed_all(void **state)
     ranks_run(1, closed);
 }
 
+// Likewise, but its files are of the bell's kind, which have one inode.
+static void closed_for_bells(void)
+{
+    enum { OWN = 64 };
+    struct castoff_offload_world *world = ranks_world();
+    struct castoff_offload_request *request;
+    uint64_t rings;
+    int own[OWN];
+    char bytes[8];
+
+    call(world);
+    closefrom(3);
+    for (int i = 0; i < OWN; i++) {
+        own[i] = eventfd(0, EFD_NONBLOCK);
+        MUST(own[i] == 3 + i);
+    }
+    MUST(castoff_offload_send(world, bytes, sizeof bytes, 0, 1, &request) == -ECONNRESET);
+    MUST(castoff_offload_close(world) == 0);
+    for (int i = 0; i < OWN; i++) {
+        MUST(read(own[i], &rings, sizeof rings) < 0 && errno == EAGAIN);
+    }
+}
+
+static void a_programs_bells_stay_where_it_has_closed_all(void **state)
+{
+    (void)state;
+    ranks_run(1, closed_for_bells);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_what_rings), cmocka_unit_test(a_programs_file_in_its_place_stays),
-        cmocka_unit_test(a_copy_of_it_is_nobodys), cmocka_unit_test(a_programs_files_stay_where_it_has_closed_all)};
+        cmocka_unit_test(a_copy_of_it_is_nobodys), cmocka_unit_test(a_programs_files_stay_where_it_has_closed_all),
+        cmocka_unit_test(a_programs_bells_stay_where_it_has_closed_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
