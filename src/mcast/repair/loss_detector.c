@@ -18,6 +18,7 @@
 #define PATIENT_RETRIES 4       // requests or answers are lost too: the first retries come at an even pace
 #define DEFERRED_FACTOR 2       // times the time of an answer, that what waits at the neighbour is given
 #define DEFERRED_DEAF_FACTOR 8
+#define OTHERS_FACTOR 8 // times the time of an answer, that repairs of other blocks hold one of this one up
 #define RETRY_DOUBLINGS_MAX 7
 #define LATE_RETRY_MOST_NS UINT64_C(100000000)
 #define LOST_RETRY_MOST_NS UINT64_C(50000000)
@@ -88,6 +89,16 @@ static uint64_t overtaken_at(const struct co_receive_block *block, const struct 
     return block->check_ns + (block->is_deferred ? deferred_ns(block, timing) : timing->rtt_ns + timing->reorder_ns);
 }
 
+// Repairs of other blocks, that come by the same way. They may be of another group, of which there is no end, and tell
+// nothing of this request then.
+static uint64_t since_repair_of_others(const struct co_receive_block *block, const struct co_loss_timing *timing)
+{
+    uint64_t answers_ns = OTHERS_FACTOR * timing->rtt_ns;
+    uint64_t most = block->requested_ns + (answers_ns > LOST_RETRY_MOST_NS ? answers_ns : LOST_RETRY_MOST_NS);
+    uint64_t since = timing->repaired_ns == 0 ? 0 : timing->repaired_ns + timing->probe_ns;
+    return since < most ? since : most;
+}
+
 static uint64_t retry_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     if (timing->is_behind && co_receive_block_is_awaited(block)) {
@@ -96,8 +107,9 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_l
     uint64_t since_busy = timing->rtt_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
     uint64_t busy_most = block->requested_ns + LOST_RETRY_MOST_NS; // what keeps coming may be others'
     since_busy = since_busy < busy_most ? since_busy : busy_most;
-    uint64_t repaired = block->repaired_ns > timing->repaired_ns ? block->repaired_ns : timing->repaired_ns;
-    uint64_t since_repair = repaired == 0 ? 0 : repaired + timing->probe_ns;
+    uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
+    uint64_t since_others = since_repair_of_others(block, timing);
+    since_repair = since_others > since_repair ? since_others : since_repair;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
     retry_ns = since_busy > retry_ns ? since_busy : retry_ns;
     uint64_t undeferred_ns = block->is_deferred ? block->requested_ns + deferred_ns(block, timing) : 0;

@@ -261,6 +261,27 @@ static void only_repairs_end_the_patience(void **state)
     assert_in_range(retries, 8, 10); // after 1, 1, 1, 1, 1, 2, 4, 8, 16 times the retry time
 }
 
+// They may be another group's, which has no end.
+static void repairs_of_others_hide_what_is_lost_for_a_while(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_loss_timing timing = TIMING;
+    timing.is_deaf = true;
+    bench_open(&bench, 20, 10);
+    assert_int_equal(ask_with(&bench, &timing, 10, ROOM), 1);
+    uint64_t now_ns = 10 + TIMING.retry_ns, asked = 0;
+    timing.repaired_ns = now_ns;
+    assert_int_equal(ask_with(&bench, &timing, now_ns, ROOM), 0); // what was asked for may be behind that
+    for (; asked == 0 && now_ns < 1000 * UINT64_C(1000000); now_ns += TIMING.probe_ns / 2) {
+        timing.repaired_ns = now_ns;
+        asked = ask_with(&bench, &timing, now_ns, ROOM);
+    }
+    assert_int_equal(asked, 1);
+    assert_true(bench.request.is_retry);
+    assert_true(now_ns < 100 * UINT64_C(1000000));
+}
+
 // An answer to a later request has come: what this one asked for is lost again, known long before its time is over.
 static void overtaken_requests_are_repeated(void **state)
 {
@@ -341,6 +362,7 @@ int main(void)
         cmocka_unit_test(silence_is_that_of_the_next_block),
         cmocka_unit_test(a_short_block_waits_for_the_turns_of_others),
         cmocka_unit_test(who_hears_nothing_asks_at_once),
+        cmocka_unit_test(repairs_of_others_hide_what_is_lost_for_a_while),
         cmocka_unit_test(overtaken_requests_are_repeated),
         cmocka_unit_test(what_is_lost_again_is_said_once),
         cmocka_unit_test(only_repairs_end_the_patience),
