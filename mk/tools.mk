@@ -16,9 +16,9 @@ $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/launch/castoff.o,$(TOOLS_OB
 	$(call say,AR,$@)
 	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
 
-# tests/unit/tools/<command>/<name>_test.c of every tools/<command>/<name>.c that has one. Their objects: mk/tests.mk
-TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/tools/*/$(name)_test.c),$(name)))
-$(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
+# The tests of tests/unit/tools, but for the analyzer's (mk/analyze.mk). Their objects: mk/tests.mk
+TOOLS_UNIT := $(filter-out $(ANALYZE_UNIT),$(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/tools/*/*_test.c))))
+$(TOOLS_UNIT): $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@.new $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@

@@ -69,7 +69,8 @@ allowed() {
     tools/ab/*) echo "$tools_all|record/trace/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
     tools/proxy/*) echo "$tools_all|offload/([a-z_]+|carrier/tcp_carrier|proxy/[a-z_]+)\.h" ;;
-    tools/info/*) echo "$tools_all|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_proxied|$fronts_engine|$fronts_mcast" ;;
+    tools/volley/*) echo 'base/.*|volley[a-z_]*\.h' ;;
+    tools/info/*) echo "$tools_all|tools/volley/volley_(host|plan)\.h|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_proxied|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

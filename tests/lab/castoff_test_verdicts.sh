@@ -36,6 +36,54 @@ verdict() { # what sum advice...
     network_says "$what" 1 "^multicast  *does not pass: $sum\$" "${advice[@]/#/^to change  *}"
 }
 
+# Multicast passes, and the check ends with status 1 and names who is unlike the others, by these lines of advice alone.
+unlike() { # what advice...
+    local what=$1 status advice=("${@:2}")
+    # shellcheck disable=SC2086
+    check_network --seconds 0.5 ${hosts//,/ }
+    if (($(grep -c '^to change ' "$shared/network.out") != ${#advice[@]})); then
+        fail "$what" "not ${#advice[@]} lines of advice" network
+        return
+    fi
+    network_says "$what" 1 "^multicast  *passes between all 8 hosts\$" "${advice[@]/#/^to change  *}"
+}
+
+# The rate of a host's link, in (the switch sends to it) or out.
+link_rate() { # host in|out rate
+    local where=(lab-in-host "$1") device=eth0
+    [[ $2 == out ]] || where=(nsenter --target 1 --net) device=p$1
+    "${where[@]}" tc qdisc change dev "$device" root tbf rate "$3" burst 64k latency 100ms
+}
+
+case_unlike() {
+    local host status lost='is lost to [1-5]\.[0-9] %, between others to 0\.[0-4] %: its cable'
+    local slow='comes at (9|1[0-2])\.[0-9] Mbit/s, between others at (1[5-9]|2[0-9])[0-9]\.[0-9]'
+    check_network --seconds 0.5 h0 h1 h2 h3 h4 h5 h6 h7
+    network_says "all hosts are alike" 0 '^multicast  *passes between all 8 hosts$' '^to change  *nothing$'
+    for host in 0 3 7; do
+        link_rate $host in 10mbit
+        unlike "what comes to h$host is slow" "h$host: what comes to it $slow, and no broadcast to it is faster: its link"
+        link_rate $host out 10mbit
+        unlike "h$host is slow both ways" "h$host: what comes to it $slow" "h$host: what it sends $slow"
+        link_rate $host in 200mbit
+        unlike "what h$host sends is slow" "h$host: what it sends $slow, and no broadcast of it is faster: its link"
+        link_rate $host out 200mbit
+        lab-loss $host 30
+        unlike "what comes to h$host is lost now and then" "h$host: what comes to it $lost"
+        lab-loss $host 0
+        rule switch prerouting "iifname p$host ip protocol udp numgen random mod 1000 < 30 drop"
+        unlike "what h$host sends is lost now and then" "h$host: what it sends $lost"
+        lab-loss 5 30
+        unlike "and another host loses what comes to it" "h$host: what it sends $lost" "h5: what comes to it $lost"
+        lab-loss 5 0
+        end_rule switch
+    done
+    rule switch forward 'iifname p1 oifname p2 ip protocol udp numgen random mod 1000 < 50 drop'
+    unlike "one way between two loses" 'h1 to h2: what is sent there is lost to [3-7]\.[0-9] %, between others to 0\.[0-4] %: a link between the two'
+    end_rule switch
+    check_nothing_left "nothing is left"
+}
+
 case_verdicts() {
     local host status
     for host in 0 1 2; do

@@ -306,7 +306,7 @@ static int conclude(struct co_check_request *request, struct rooms *rooms, struc
         .verdict = &verdict, .table = &session->table, .by_rank = session->facts, .near_ip = session->near_ip};
     if (!all_can(rooms->facts, result.host_count)) {
         snprintf(result.why, sizeof result.why, "not all hosts can take part");
-    } else if (verdict.count == 0) {
+    } else if (co_reach_is_fit_to_measure(&verdict)) {
         status = measure_between(&result, request, rooms);
     } else {
         result.has_multicast = co_reach_passes(&verdict);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/volley/volley_plan.h"
+
 enum { CO_REACH_HOSTS_MAX = 512 };
 
 // Of what was sent. "Full": as large as castoff's datagrams may become; "large": as the interfaces of both say; the
@@ -22,7 +24,11 @@ enum co_reach_kind {
     CO_REACH_1450,
     CO_REACH_1400,
     CO_REACH_1280,
-    CO_REACH_KINDS
+    CO_REACH_KINDS,
+    // Of volleys, where all of the former came: "heard" where they are whole, and quick.
+    CO_REACH_WHOLE = CO_REACH_KINDS,
+    CO_REACH_QUICK,
+    CO_REACH_JUDGED
 };
 
 // What a host says of its own part while small datagrams were sent.
@@ -42,6 +48,7 @@ struct co_reach_table {
     struct co_reach_evidence *hosts;
     size_t full_bytes; // of a packet
     int rounds;        // small datagrams were sent so often to whoever had not heard them
+    struct co_volley_plan volleys;
 };
 
 static inline size_t co_reach_at(const struct co_reach_table *table, int kind, int from, int to)
@@ -52,6 +59,11 @@ static inline size_t co_reach_at(const struct co_reach_table *table, int kind, i
 static inline bool co_reach_heard(const struct co_reach_table *table, int kind, int from, int to)
 {
     return table->heard[co_reach_at(table, kind, from, to)] != 0;
+}
+
+static inline bool co_reach_is_multicast(int kind)
+{
+    return kind == CO_REACH_MULTICAST || kind == CO_REACH_MULTICAST_FULL;
 }
 
 // Sent, and yet not heard.
@@ -67,5 +79,14 @@ void co_reach_table_release(struct co_reach_table *table);
 
 // Bytes of such a packet from one to another; 0: there is none such between them.
 size_t co_reach_packet_bytes(int kind, size_t full_bytes, int64_t from_mtu, int64_t to_mtu);
+
+// Those kinds are wanted from all to all where one that is easier came through.
+void co_reach_want(struct co_reach_table *table, const char *kinds);
+
+// All hosts have a network, and what was sent was heard.
+bool co_reach_lacks_nothing(const struct co_reach_table *table);
+
+// What the volleys have shown is told as heard or not.
+void co_reach_grade_volleys(struct co_reach_table *table);
 
 #endif

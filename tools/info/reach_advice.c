@@ -62,7 +62,7 @@ void co_reach_sum_up(char *text, size_t room, const struct co_reach_told *told)
     *text = '\0';
     for (int i = 0; i < verdict->count; i++) {
         char one[224];
-        if (verdict->findings[i].of == CO_REACH_OF_LARGE) {
+        if (verdict->findings[i].of >= CO_REACH_OF_LARGE) {
             continue;
         }
         sum_up_one(one, sizeof one, told, &verdict->findings[i]);
@@ -218,6 +218,39 @@ static void advise_size(struct co_advice *advice, const struct co_reach_told *to
     }
 }
 
+// What to look at is where the cable ends: both of what the host knows of it and of what the switch does.
+static void advise_volley(struct co_advice *advice, const struct co_reach_told *told,
+                          const struct co_reach_finding *one)
+{
+    const struct co_volley_plan *volleys = &told->table->volleys;
+    const char *interface = interface_of(told, one->host);
+    bool is_path = one->what == CO_REACH_PATH;
+    int from = one->what == CO_REACH_IN ? -1 : one->host;
+    int to = one->what == CO_REACH_OUT ? -1 : is_path ? one->other : one->host;
+    char what[200];
+    if (is_path) {
+        snprintf(what, sizeof what, "%s to %s: what is sent there", name(told, one->host), name(told, one->other));
+    } else {
+        snprintf(what, sizeof what, "%s: what %s", name(told, one->host),
+                 one->what == CO_REACH_OUT ? "it sends" : "comes to it");
+    }
+    if (one->of == CO_REACH_OF_QUICK) {
+        co_advise(advice,
+                  "%s comes at %.1f Mbit/s, between others at %.1f, and no broadcast %s is faster: %s (ethtool %s: "
+                  "Speed, Duplex) or a limit (tc -s qdisc show dev %s; of a virtual machine)",
+                  what, (double)co_volley_usual_kbits(volleys, from, to) / 1e3,
+                  (double)co_volley_usual_kbits(volleys, -1, -1) / 1e3, to >= 0 ? "to it" : "of it",
+                  is_path ? "a link between the two" : "its link, cable or port of the switch", interface, interface);
+    } else {
+        co_advise(advice,
+                  "%s is lost to %.1f %%, between others to %.1f %%: %s (ip -s link show %s, ethtool -S %s: errors, "
+                  "dropped; the counters of the switch)",
+                  what, 100 * co_volley_usual_loss(volleys, from, to), 100 * co_volley_usual_loss(volleys, -1, -1),
+                  is_path ? "a link between the two" : "its cable, interface or port of the switch", interface,
+                  interface);
+    }
+}
+
 static void advise_one(struct co_advice *advice, const struct co_reach_told *told, const struct co_reach_finding *one)
 {
     if (one->what == CO_REACH_SAME_IP) {
@@ -226,6 +259,8 @@ static void advise_one(struct co_advice *advice, const struct co_reach_told *tol
         inet_ntop(AF_INET, &ip, text, sizeof text);
         co_advise(advice, "%s and %s both have the address %s: another for one of them, or CASTOFF_UDP_INTERFACE",
                   name(told, one->host), name(told, one->other), text);
+    } else if (one->of >= CO_REACH_OF_WHOLE) {
+        advise_volley(advice, told, one);
     } else if (one->of >= CO_REACH_OF_FULL) {
         advise_size(advice, told, one);
     } else if (one->what == CO_REACH_OUT) {

@@ -21,6 +21,7 @@
 #include "host_facts.h"
 #include "reach.h"
 #include "reach_sockets.h"
+#include "tools/volley/volley_host.h"
 #include "transport/udp/udp.h"
 
 // QUIET_MS: nothing has come for so long, so what was sent is here or lost; for what waits in a slow link's queue, that
@@ -36,6 +37,7 @@ struct co_reach_host {
     int rank, size, count; // count: of those that were met
     uint64_t nonce;
     struct co_reach_sockets sockets;
+    struct co_volley_socket volleys;
     struct peer *peers;
     char *heard; // kind, from: '0' or '1'
     int unicast_error, multicast_error;
@@ -106,6 +108,7 @@ static void open_and_say(struct co_reach_host *host, char *rest, FILE *answer)
         facts.has_multicast = false;
         snprintf(facts.why, sizeof facts.why, "%.199s", why);
     }
+    co_volley_prepare(&host->volleys, host->sockets.group);
     facts.rank = host->rank;
     facts.ip = facts.has_multicast ? ntohl(host->sockets.own.sin_addr.s_addr) : 0;
     facts.port = facts.has_multicast ? ntohs(host->sockets.own.sin_port) : 0;
@@ -147,17 +150,14 @@ static void take_all(struct co_reach_host *host, int fd)
     }
 }
 
-static bool is_multicast(int kind)
-{
-    return kind == CO_REACH_MULTICAST || kind == CO_REACH_MULTICAST_FULL;
-}
-
 static void send_one(struct co_reach_host *host, int kind, int to, size_t full_bytes)
 {
     struct co_reach_mark mark = {.nonce = host->nonce, .from = (uint16_t)host->rank, .kind = (uint8_t)kind};
     int64_t mtu = host->peers[host->rank].mtu;
-    size_t bytes = co_reach_packet_bytes(kind, full_bytes, mtu, is_multicast(kind) ? mtu : host->peers[to].mtu);
-    const struct sockaddr_in *address = is_multicast(kind) ? &host->sockets.group_address : &host->peers[to].address;
+    size_t bytes =
+        co_reach_packet_bytes(kind, full_bytes, mtu, co_reach_is_multicast(kind) ? mtu : host->peers[to].mtu);
+    const struct sockaddr_in *address =
+        co_reach_is_multicast(kind) ? &host->sockets.group_address : &host->peers[to].address;
     if (host->sockets.unicast < 0 || bytes == 0 || address->sin_port == 0) {
         return;
     }
@@ -171,8 +171,8 @@ static void send_one(struct co_reach_host *host, int kind, int to, size_t full_b
 
 static void send_to_all(struct co_reach_host *host, int kind, size_t full_bytes)
 {
-    for (int to = 0; to < (is_multicast(kind) ? 1 : host->count); to++) {
-        if (is_multicast(kind) || to != host->rank) {
+    for (int to = 0; to < (co_reach_is_multicast(kind) ? 1 : host->count); to++) {
+        if (co_reach_is_multicast(kind) || to != host->rank) {
             send_one(host, kind, to, full_bytes);
         }
     }
@@ -222,13 +222,33 @@ static void say_heard(struct co_reach_host *host, char *kinds, FILE *answer)
     }
 }
 
+// "volley NUMBER FROM COUNT BYTES KBITS": it is sent by one, and seen by the others.
+static void volley_and_say(struct co_reach_host *host, char *rest, FILE *answer)
+{
+    struct co_volley volley;
+    struct co_volley_seen seen = {.sent = 0};
+    uint64_t nonce = ~host->nonce; // another one than that of what is heard or not
+    if (sscanf(rest, "%d %d %d %zu %" SCNd64, &volley.number, &volley.from, &volley.count, &volley.bytes,
+               &volley.kbits) != 5) {
+        return;
+    }
+    if (volley.from == host->rank) {
+        co_volley_send(host->sockets.unicast, &host->sockets.group_address, nonce, &volley);
+        co_volley_drain(&host->volleys);
+    } else if (host->sockets.group >= 0) {
+        co_volley_take(&host->volleys, nonce, &volley, &seen);
+    }
+    fprintf(answer, "castoff_reach volley %d %d %d %d %d %" PRId64 "\n", host->rank, volley.number, seen.sent,
+            seen.arrived, seen.overflowed, seen.kbits);
+}
+
 void co_reach_host_obey(struct co_reach_host *host, char *words, char answer[CO_REACH_ANSWER_MAX])
 {
     static const struct {
         const char *word;
         void (*obey)(struct co_reach_host *host, char *rest, FILE *answer);
-    } known[] = {{"hello", say_hello}, {"ways", say_ways},     {"open", open_and_say},
-                 {"meet", meet},       {"send", send_and_say}, {"tell", say_heard}};
+    } known[] = {{"hello", say_hello},   {"ways", say_ways},  {"open", open_and_say},    {"meet", meet},
+                 {"send", send_and_say}, {"tell", say_heard}, {"volley", volley_and_say}};
     char *blank = strchr(words, ' '), *rest = blank != NULL ? blank + 1 : words + strlen(words);
     FILE *stream = fmemopen(answer, CO_REACH_ANSWER_MAX, "w");
     if (blank != NULL) {

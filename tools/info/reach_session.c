@@ -13,7 +13,7 @@
 
 #include "transport/udp/udp.h"
 
-enum { HELLO, WAYS, FACTS, MET, SENT, HEARD };
+enum { HELLO, WAYS, FACTS, MET, SENT, HEARD, VOLLEY };
 enum { PHASES = 3, WORDS_MOST = 1 << 17, SINGLES_MOST = 1 << 16 };
 
 static const struct {
@@ -186,47 +186,6 @@ static void take_facts(struct co_reach_session *session, const char *line)
     }
 }
 
-static bool is_multicast(int kind)
-{
-    return kind == CO_REACH_MULTICAST || kind == CO_REACH_MULTICAST_FULL;
-}
-
-// A kind is tried where one that is easier came through.
-static bool is_worth_it(const struct co_reach_session *session, int kind, int from, int to)
-{
-    const struct co_reach_table *table = &session->table;
-    if (from == to || session->facts[from].ip == 0 || session->facts[to].ip == 0) {
-        return false;
-    }
-    if (co_reach_packet_bytes(kind, table->full_bytes, table->hosts[from].mtu, table->hosts[to].mtu) == 0) {
-        return false;
-    }
-    switch (kind) {
-    case CO_REACH_UNICAST:
-    case CO_REACH_MULTICAST:
-        return true;
-    case CO_REACH_UNICAST_FULL:
-    case CO_REACH_LARGE:
-        return co_reach_heard(table, CO_REACH_UNICAST, from, to);
-    case CO_REACH_MULTICAST_FULL:
-        return co_reach_heard(table, CO_REACH_MULTICAST, from, to);
-    default:
-        return co_reach_lacks(table, CO_REACH_UNICAST_FULL, from, to);
-    }
-}
-
-static void want(struct co_reach_session *session)
-{
-    struct co_reach_table *table = &session->table;
-    for (const char *kind = phases[session->phase].kinds; *kind != '\0'; kind++) {
-        for (int from = 0; from < table->count; from++) {
-            for (int to = 0; to < table->count; to++) {
-                table->wanted[co_reach_at(table, *kind - '0', from, to)] = is_worth_it(session, *kind - '0', from, to);
-            }
-        }
-    }
-}
-
 // "FROM.KIND.TO,..." of whom nobody has heard yet; how many.
 static int list_lacking(const struct co_reach_session *session, char *words, size_t room)
 {
@@ -240,7 +199,7 @@ static int list_lacking(const struct co_reach_session *session, char *words, siz
                 if (co_reach_lacks(table, *kind - '0', from, to)) {
                     used += (size_t)snprintf(words + used, room - used, "%s%d.%c.%d", count++ > 0 ? "," : "", from,
                                              *kind, to);
-                    to = is_multicast(*kind - '0') ? table->count : to; // one is for all
+                    to = co_reach_is_multicast(*kind - '0') ? table->count : to; // one is for all
                 }
             }
         }
@@ -267,11 +226,54 @@ static bool lacks_any(const struct co_reach_session *session)
     return list_lacking(session, some, sizeof some) > 0;
 }
 
-// The next phase in which there is anything to try; past the last one it is over.
+static void start_volley(struct co_reach_session *session)
+{
+    struct co_reach_table *table = &session->table;
+    const struct co_volley *now = &table->volleys.now;
+    char words[128];
+    if (!co_volley_plan_next(&table->volleys, table->full_bytes)) {
+        co_reach_grade_volleys(table);
+        session->is_over = true;
+        return;
+    }
+    snprintf(words, sizeof words, "volley %d %d %d %zu %" PRId64 "\n", now->number, now->from, now->count, now->bytes,
+             now->kbits);
+    enter(session, VOLLEY);
+    session->say(session->arg, words);
+}
+
+static void take_volley(struct co_reach_session *session, const char *rest)
+{
+    int rank, number;
+    struct co_volley_seen seen;
+    if (sscanf(rest, "%d %d %d %d %d %" SCNd64, &rank, &number, &seen.sent, &seen.arrived, &seen.overflowed,
+               &seen.kbits) != 6 ||
+        number != session->table.volleys.now.number || !takes_answer(session, rank)) {
+        return;
+    }
+    co_volley_plan_take(&session->table.volleys, rank, &seen);
+    if (all_have(session)) {
+        start_volley(session);
+    }
+}
+
+// What is lacking is to be mended first; so few hosts that it does not take minutes.
+static void start_volleys(struct co_reach_session *session)
+{
+    struct co_reach_table *table = &session->table;
+    if (table->count < 2 || table->count > CO_VOLLEY_HOSTS_MAX || !co_reach_lacks_nothing(table) ||
+        co_volley_plan_make(&table->volleys, table->count) != 0) {
+        session->is_over = true;
+        return;
+    }
+    start_volley(session);
+}
+
+// The next phase in which there is anything to try; past the last one come volleys.
 static void start_phase(struct co_reach_session *session)
 {
     for (; session->phase < PHASES; session->phase++) {
-        want(session);
+        co_reach_want(&session->table, phases[session->phase].kinds);
         if (lacks_any(session)) {
             session->idle_rounds = 0;
             session->fresh = -1;
@@ -279,7 +281,7 @@ static void start_phase(struct co_reach_session *session)
             return;
         }
     }
-    session->is_over = true;
+    start_volleys(session);
 }
 
 static void end_round(struct co_reach_session *session)
@@ -352,8 +354,8 @@ static void take_heard(struct co_reach_session *session, const char *rest)
 void co_reach_session_line(struct co_reach_session *session, const char *line)
 {
     static const char prefix[] = "castoff_reach ";
-    static const char *const words[] = {
-        [HELLO] = "hello ", [WAYS] = "ways ", [MET] = "met ", [SENT] = "sent ", [HEARD] = "heard "};
+    static const char *const words[] = {[HELLO] = "hello ", [WAYS] = "ways ",   [MET] = "met ",
+                                        [SENT] = "sent ",   [HEARD] = "heard ", [VOLLEY] = "volley "};
     if (session->is_over) {
         return;
     }
@@ -375,6 +377,9 @@ void co_reach_session_line(struct co_reach_session *session, const char *line)
         break;
     case HEARD:
         take_heard(session, rest);
+        break;
+    case VOLLEY:
+        take_volley(session, rest);
         break;
     default:
         take_word(session, rest);

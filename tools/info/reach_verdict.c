@@ -327,6 +327,19 @@ static void judge_size(struct co_reach_verdict *verdict, const struct co_reach_t
     free(search.blamed[OUT]);
 }
 
+// Where most of what there is would be to blame it is the network, and nobody in it.
+static void judge_volleys(struct co_reach_verdict *verdict, const struct co_reach_table *table, int kind,
+                          enum co_reach_of of)
+{
+    int first = verdict->count, left_out = verdict->left_out;
+    judge_size(verdict, table, kind, kind, of);
+    bool is_nobody = verdict->count > first && verdict->findings[first].what == CO_REACH_NOBODY;
+    if (is_nobody || verdict->left_out > left_out || verdict->count - first > table->count) {
+        verdict->count = first;
+        verdict->left_out = left_out;
+    }
+}
+
 static void judge_addresses(struct co_reach_verdict *verdict, const struct co_reach_table *table)
 {
     for (int host = 0; host < table->count; host++) {
@@ -347,12 +360,24 @@ void co_reach_judge(struct co_reach_verdict *verdict, const struct co_reach_tabl
     judge_small(verdict, table);
     judge_size(verdict, table, CO_REACH_UNICAST_FULL, CO_REACH_MULTICAST_FULL, CO_REACH_OF_FULL);
     judge_size(verdict, table, CO_REACH_LARGE, CO_REACH_LARGE, CO_REACH_OF_LARGE);
+    judge_volleys(verdict, table, CO_REACH_QUICK, CO_REACH_OF_QUICK);
+    judge_volleys(verdict, table, CO_REACH_WHOLE, CO_REACH_OF_WHOLE);
+}
+
+bool co_reach_is_fit_to_measure(const struct co_reach_verdict *verdict)
+{
+    for (int i = 0; i < verdict->count; i++) {
+        if (verdict->findings[i].of < CO_REACH_OF_WHOLE) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool co_reach_passes(const struct co_reach_verdict *verdict)
 {
     for (int i = 0; i < verdict->count; i++) {
-        if (verdict->findings[i].of != CO_REACH_OF_LARGE) {
+        if (verdict->findings[i].of < CO_REACH_OF_LARGE) {
             return false;
         }
     }

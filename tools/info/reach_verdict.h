@@ -18,8 +18,17 @@ enum co_reach_what {
     CO_REACH_SAME_IP, // `host` and `other` have one address
 };
 
-// Of which datagrams it is true. Full and large ones: where small ones come.
-enum co_reach_of { CO_REACH_OF_UDP, CO_REACH_OF_UNICAST, CO_REACH_OF_MULTICAST, CO_REACH_OF_FULL, CO_REACH_OF_LARGE };
+// Of which datagrams it is true. Full and large ones: where small ones come. Volleys: they come, and yet are not all
+// there, or come slowly.
+enum co_reach_of {
+    CO_REACH_OF_UDP,
+    CO_REACH_OF_UNICAST,
+    CO_REACH_OF_MULTICAST,
+    CO_REACH_OF_FULL,
+    CO_REACH_OF_LARGE,
+    CO_REACH_OF_WHOLE,
+    CO_REACH_OF_QUICK
+};
 
 // What the host itself saw.
 enum co_reach_seen {
@@ -50,5 +59,8 @@ void co_reach_judge(struct co_reach_verdict *verdict, const struct co_reach_tabl
 
 // Whether multicast, and the unicast that repairs it, pass between all.
 bool co_reach_passes(const struct co_reach_verdict *verdict);
+
+// Whether broadcasts can be measured: TCP passes, too.
+bool co_reach_is_fit_to_measure(const struct co_reach_verdict *verdict);
 
 #endif

@@ -229,12 +229,13 @@ static void what_is_heard_no_more_has_stopped(void **state)
 }
 
 // What a session found, and what each host saw of it, decides what is said; nothing general is.
+static struct co_reach_evidence evidence[HOSTS];
+static struct co_reach_table table = {.count = HOSTS, .hosts = evidence, .full_bytes = 1500};
+
 static void told(struct co_reach_finding finding)
 {
     static struct co_reach_verdict verdict;
     static struct co_reach_told reach;
-    static struct co_reach_evidence evidence[HOSTS];
-    static struct co_reach_table table = {.count = HOSTS, .hosts = evidence, .full_bytes = 1500};
     verdict = (struct co_reach_verdict){.findings = {finding}, .count = 1};
     reach = (struct co_reach_told){.verdict = &verdict, .table = &table, .by_rank = hosts, .near_ip = 0x0a4d0001};
     free(text);
@@ -282,6 +283,29 @@ static void a_large_mtu_that_is_not_carried(void **state)
     assert_int_equal(times("\nmulticast   passes between all 3 hosts\n"), 1);
     assert_int_equal(times("to change   between all hosts: packets as large as the interfaces' MTU of 9000 are lost"),
                      1);
+}
+
+// Multicast passes, and a host is named that all wait for.
+static void a_host_that_is_unlike_the_others(void **state)
+{
+    static struct co_volley_pair pairs[HOSTS * HOSTS];
+    struct co_volley_plan *volleys = &table.volleys;
+    (void)state;
+    for (int i = 0; i < HOSTS * HOSTS; i++) {
+        pairs[i] = (struct co_volley_pair){.sent = 1000, .lost = i / HOSTS == 1 ? 31 : 0, .kbits = 200000};
+        pairs[i].kbits = i % HOSTS == 2 ? 10000 : 200000;
+    }
+    *volleys = (struct co_volley_plan){.count = HOSTS, .pairs = pairs, .fast_kbits = 200000};
+    told((struct co_reach_finding){.what = CO_REACH_OUT, .of = CO_REACH_OF_WHOLE, .host = 1});
+    assert_int_equal(times("\nmulticast   passes between all 3 hosts\n"), 1);
+    assert_int_equal(times("to change   h1: what it sends is lost to 3.1 %, between others to 0.0 %: its cable, "), 1);
+    told((struct co_reach_finding){.what = CO_REACH_IN, .of = CO_REACH_OF_QUICK, .host = 2});
+    assert_int_equal(times("to change   h2: what comes to it comes at 10.0 Mbit/s, between others at 200.0, and no "
+                           "broadcast to it is faster: its link, "),
+                     1);
+    told((struct co_reach_finding){.what = CO_REACH_PATH, .of = CO_REACH_OF_QUICK, .host = 0, .other = 2});
+    assert_int_equal(times("to change   h0 to h2: what is sent there comes at 10.0 Mbit/s, "), 1);
+    *volleys = (struct co_volley_plan){.count = 0};
 }
 
 // Whose counters cannot be read, of that is said so, and what it may be.
@@ -353,6 +377,7 @@ int main(void)
         TEST(what_is_heard_no_more_has_stopped),
         TEST(what_a_session_found),
         TEST(a_large_mtu_that_is_not_carried),
+        TEST(a_host_that_is_unlike_the_others),
         TEST(what_could_not_be_seen_is_not_guessed),
         TEST(names_are_plain),
         cmocka_unit_test(fading_wants_both_sides),

@@ -262,6 +262,76 @@ static void packets_that_are_too_large(void **state)
     assert_true(co_reach_passes(&verdict)); // castoff's are smaller
 }
 
+// Of volleys: who is slow or loses, and what is no matter of any one host.
+static void grade(int kind, int from, int to, bool is_good)
+{
+    table.wanted[co_reach_at(&table, kind, from, to)] = from != to;
+    table.heard[co_reach_at(&table, kind, from, to)] = from != to && is_good;
+}
+
+static void grade_ends(int kind, int out, int in)
+{
+    for (int from = 0; from < table.count; from++) {
+        for (int to = 0; to < table.count; to++) {
+            grade(kind, from, to, from != out && to != in);
+        }
+    }
+}
+
+static void who_is_unlike_the_others(void **state)
+{
+    (void)state;
+    for (int kind = CO_REACH_WHOLE; kind <= CO_REACH_QUICK; kind++) {
+        enum co_reach_of of = kind == CO_REACH_WHOLE ? CO_REACH_OF_WHOLE : CO_REACH_OF_QUICK;
+        for (int size = 1; size < SIZES; size++) {
+            for (int host = 0; host < sizes[size]; host++) {
+                make(sizes[size]);
+                grade_ends(kind, host, -1);
+                co_reach_judge(&verdict, &table);
+                assert_int_equal(verdict.count, 1);
+                assert_int_equal(verdict.findings[0].what, CO_REACH_OUT);
+                assert_int_equal(verdict.findings[0].of, of);
+                assert_int_equal(verdict.findings[0].host, host);
+                assert_true(co_reach_passes(&verdict) && co_reach_is_fit_to_measure(&verdict));
+                grade_ends(kind, -1, host);
+                co_reach_judge(&verdict, &table);
+                assert_int_equal(verdict.count, 1);
+                assert_int_equal(verdict.findings[0].what, CO_REACH_IN);
+                assert_int_equal(verdict.findings[0].host, host);
+                grade_ends(kind, host, host);
+                co_reach_judge(&verdict, &table);
+                assert_int_equal(verdict.count, 2);
+            }
+        }
+    }
+}
+
+static void a_network_that_loses_is_no_hosts_fault(void **state)
+{
+    (void)state;
+    for (int size = 0; size < SIZES; size++) {
+        make(sizes[size]);
+        for (int i = 0; i < table.count * table.count; i++) {
+            grade(CO_REACH_WHOLE, i / table.count, i % table.count, false);
+        }
+        co_reach_judge(&verdict, &table);
+        assert_int_equal(verdict.count, 0);
+    }
+    make(16); // and where some pairs happen to lose less
+    for (int i = 0; i < table.count * table.count; i++) {
+        grade(CO_REACH_WHOLE, i / table.count, i % table.count, i % 7 == 0);
+    }
+    co_reach_judge(&verdict, &table);
+    assert_int_equal(verdict.count, 0);
+    make(2); // one of two directions
+    grade(CO_REACH_QUICK, 0, 1, false);
+    grade(CO_REACH_QUICK, 1, 0, true);
+    co_reach_judge(&verdict, &table);
+    assert_int_equal(verdict.count, 1);
+    assert_int_equal(verdict.findings[0].what, CO_REACH_PATH);
+    assert_int_equal(verdict.findings[0].host, 0);
+}
+
 static void one_address_twice(void **state)
 {
     (void)state;
@@ -297,6 +367,8 @@ int main(void)
         cmocka_unit_test(two_faults_at_once),
         cmocka_unit_test(other_traffic_is_no_evidence),
         cmocka_unit_test(packets_that_are_too_large),
+        cmocka_unit_test(who_is_unlike_the_others),
+        cmocka_unit_test(a_network_that_loses_is_no_hosts_fault),
         cmocka_unit_test(one_address_twice),
         cmocka_unit_test(nothing_is_wrong),
     };
