@@ -6,6 +6,7 @@
 // memory: 7
 // long: yes
 // modes: native on faults
+// environment: CASTOFF_STALL_S=120
 // timeout: 300
 // expect: right bytes beyond the 2 GiB border, the gap untouched
 // taken: MPI_Allgatherv MPI_Iallgatherv

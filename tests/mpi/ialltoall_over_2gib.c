@@ -2,7 +2,7 @@
 // All-to-alls of more bytes in all than an int counts, through a datatype of 1 MiB: equal blocks, and unequal ones,
 // one of which alone is longer than that. Every byte is compared; the digest takes samples.
 // ranks: 2
-// environment: CASTOFF_PROXY=yes
+// environment: CASTOFF_PROXY=yes CASTOFF_STALL_S=120
 // memory: 11
 // long: yes
 // modes: native on faults

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message of more than 2 GiB, whose count fits an int and whose bytes do not; Get_count and Get_elements_x of it.
 // ranks: 2
-// environment: CASTOFF_P2P=yes
+// environment: CASTOFF_P2P=yes CASTOFF_STALL_S=120
 // modes: native on
 // memory: 7
 // long: yes

@@ -6,6 +6,7 @@
 // memory: 7
 // long: named
 // modes: native on faults
+// environment: CASTOFF_STALL_S=120
 // timeout: 300
 // expect: right bytes beyond the 2 GiB border, the gap untouched
 // taken: MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
