@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/fnv.h"
 #include "base/atomics.h"
@@ -47,13 +48,23 @@ static char *next_complaint(void)
     return complaint_count < COMPLAINTS_MAX ? complaints[complaint_count++] : NULL;
 }
 
+static bool is_no(const char *text)
+{
+    static const char *const words[] = {"0", "no", "off", "false"};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        is_one = is_one || strcasecmp(text, words[i]) == 0;
+    }
+    return is_one;
+}
+
 static void load_row(enum co_setting_id id)
 {
     const struct co_setting_row *row = &rows[id];
     const char *text = getenv(row->name);
 
     co_setting_parse(row, row->value, &numbers[id]); // a unit test proves that every default parses
-    if (!text || !*text || (row->type == CO_SETTING_FILE && (strcmp(text, "0") == 0 || strcmp(text, "no") == 0))) {
+    if (!text || !*text || (row->type == CO_SETTING_FILE && is_no(text))) {
         return;
     }
     int result = co_setting_parse(row, text, &numbers[id]);

@@ -19,7 +19,7 @@ enum co_setting_type {
     CO_SETTING_LIST,   // words out of `choices`, separated by commas, one at least; the value has a bit for each
     CO_SETTING_GROUPS, // IPv4 multicast addresses such as 239.192.0.0/16 (multicast_range.h); the value is its text
     CO_SETTING_FAULT,  // faults such as drop=0.01,seed=7 (settings/fault_plan.h); the value is its text
-    CO_SETTING_FILE,   // a path; 0 and no: none
+    CO_SETTING_FILE,   // a path; 0, no and the like: none
     CO_SETTING_TEXT    // anything
 };
 

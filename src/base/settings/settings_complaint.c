@@ -158,6 +158,11 @@ void co_complaint_value(char *sentence, size_t size, const struct co_setting_row
     } else if (row->type == CO_SETTING_FAULT) {
         say_fault(sentence, size, text);
         return;
+    } else if (row->type == CO_SETTING_FILE) {
+        append(sentence, size, "not a path; a file of that name is ./");
+        append(sentence, size, shown);
+        append(sentence, size, " (using none)");
+        return;
     } else if (row->type < CO_SETTING_FILE) {
         say_number(sentence, size, row, error == -ERANGE);
         suggest_unit(sentence, size, row, text);

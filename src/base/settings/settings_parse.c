@@ -24,6 +24,14 @@ static int parse_bool(const char *text, int64_t *number)
     return -EINVAL;
 }
 
+// Who answers yes where a path is asked for means something else than a file of that name.
+static int parse_file(const char *text, int64_t *number)
+{
+    int64_t is_yes = 0;
+    *number = 0;
+    return parse_bool(text, &is_yes) == 0 && is_yes ? -EINVAL : 0;
+}
+
 static int find_choice(const char *choices, const char *text, size_t length, int64_t *number)
 {
     int64_t position = 0;
@@ -90,6 +98,8 @@ int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t
         result = co_setting_number_parse(row, text, number);
         break;
     case CO_SETTING_FILE:
+        result = parse_file(text, number);
+        break;
     case CO_SETTING_TEXT:
         *number = 0;
         result = 0;

@@ -65,8 +65,8 @@ static void unset_and_empty_mean_the_default(void **state)
 static void no_and_0_are_no_path(void **state)
 {
     (void)state;
-    static const char *const words[] = {"0", "no"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const words[] = {"0", "no", "off", "False"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         load("CASTOFF_REPORT", words[i]);
         assert_string_equal(co_setting_text(CO_SET_REPORT), "");
         assert_true(co_setting_is_default(CO_SET_REPORT));
@@ -209,6 +209,8 @@ static void wrong_values_keep_the_default_and_are_explained(void **state)
     static const struct {
         const char *name, *value, *complaint;
     } cases[] = {
+        {"CASTOFF_REPORT", "1", "CASTOFF_REPORT=1: not a path; a file of that name is ./1 (using none)"},
+        {"CASTOFF_LOG_FILE", "Yes", "CASTOFF_LOG_FILE=Yes: not a path; a file of that name is ./Yes (using none)"},
         {"CASTOFF_BCAST", "ye", "CASTOFF_BCAST=ye: not one of auto, yes, no; did you mean yes? (using auto)"},
         {"CASTOFF_BCAST", "certainly", "CASTOFF_BCAST=certainly: not one of auto, yes, no (using auto)"},
         {"CASTOFF_PROGRESS", "thraeds",
