@@ -343,8 +343,9 @@ const struct co_command co_command_info = {
     "info",
     run,
     "[OPTION...], or --check [OPTION...] [HOST...]",
-    "print on a screen: version, MPI libraries, transports (usable, or why not), groups that are joined, which calls a job "
-    "here would take, and the settings that are not at their default; or try multicast between hosts",
+    "print what is here, and what castoff would make of it; or try multicast between hosts (--check)",
+    "Without options: version, MPI libraries, transports (usable, or why not), groups that are joined, which calls a job\n"
+    "here would take, and the settings that are not at their default.\n\n"
     "  --settings        the settings with default and meaning, but for those of experts that are at their default\n"
     "  --all             all settings\n"
     "  --tune            only the table that decides which calls are taken, and what its rows mean\n"

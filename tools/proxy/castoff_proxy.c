@@ -249,7 +249,7 @@ static int run(int argc, char **argv)
     if (!is_job && argc == optind + 1 && strcmp(argv[optind], "status") == 0) {
         return status_print_all();
     }
-    co_command_complain(&co_command_proxy, "status is what people ask for");
+    co_command_complain(&co_command_proxy, "the word status is missing, which prints what they do (castoff proxy -h)");
     return TOOL_USAGE;
 }
 
