@@ -168,6 +168,8 @@ check_names() {
     network_says "hosts that are named twice" 0 '^multicast  *passes between all 2 hosts$'
     check_network -- h0 -oProxyCommand=x
     network_says "a name that is an option" 2 "is no name of a host"
+    check_network --seconds 0.5 h0 h1 10.77.0.1
+    network_says "a name and an address of one host" 2 "3 hosts are named and 2 have answered|is started twice"
     check_network h0 'h1 h2'
     network_says "a name with a blank" 2 "is no name of a host"
     check_network h0 fe80::1

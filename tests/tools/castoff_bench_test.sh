@@ -56,6 +56,12 @@ chmod +x "$work/launcher/srun"
 run env PATH="$work/launcher:$PATH" "$castoff" info --check --srun host1 host2
 ok "info --check: what the launcher says, without its returns" err_has '^    no such host$'
 ok "info --check: the launcher's status" err_has 'ended with status 3:$'
+printf '#!/bin/sh\necho "$OMPI_MCA_orte_keep_fqdn_hostnames $PRTE_MCA_prte_keep_fqdn_hostnames" >&2\nexit 3\n' >"$work/launcher/mpirun"
+chmod +x "$work/launcher/mpirun"
+run env PATH="$work/launcher:$PATH" "$castoff" info --check node1.a.org node1.b.org
+ok "info --check: names keep their domains" err_has '^    1 1$'
+run env PATH="$work/launcher:$PATH" OMPI_MCA_orte_keep_fqdn_hostnames=0 "$castoff" info --check node1.a.org node1.b.org
+ok "info --check: but for who has set that" err_has '^    0 1$'
 run "$castoff" info host1
 ok "info: a host without --check" status_is 2
 CASTOFF_BCAST=no run "$castoff" info --settings

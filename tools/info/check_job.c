@@ -65,8 +65,19 @@ static void put_hosts(struct words *words, const char *option, char *const *host
     free(list);
 }
 
+// Open MPI cuts names at their first dot, from "node1.a.org" it would ask for node1, and would take node1.b.org for the
+// same host. By the environment, where each version (4, 5) looks for its own and no other, and options are stronger.
+static void keep_whole_names(void)
+{
+    setenv("OMPI_MCA_orte_keep_fqdn_hostnames", "1", 0);
+    setenv("PRTE_MCA_prte_keep_fqdn_hostnames", "1", 0);
+}
+
 static void put_mpirun(struct words *words, const struct co_check_request *request)
 {
+    if (request->hosts[0] != NULL) {
+        keep_whole_names();
+    }
     put(words, "mpirun");
     if (geteuid() == 0) {
         put(words, "--allow-run-as-root");

@@ -240,6 +240,16 @@ static int complain_of_count(int count)
     return count == 0 ? TOOL_FAILED : TOOL_USAGE;
 }
 
+// One of srun's names may stand for many hosts.
+static int count_named(const struct co_check_request *request)
+{
+    int count = 0;
+    while (request->srun_arguments == NULL && request->hosts[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
 struct rooms {
     struct co_host_facts *by_rank, *facts, *later;
     int64_t *overflows;
@@ -295,6 +305,13 @@ static int conclude(struct co_check_request *request, struct rooms *rooms, struc
     int first, second, status = order_hosts(rooms->facts, &result.host_count, session);
     if (result.host_count < 2) {
         return complain_of_count(result.host_count);
+    }
+    int named = count_named(request);
+    if (named > result.host_count) {
+        co_command_complain(&co_command_info,
+                            "%d hosts are named and %d have answered: mpirun takes some for one host; name each once",
+                            named, result.host_count);
+        return TOOL_USAGE;
     }
     if (is_twice(session, &first, &second)) {
         co_command_complain(&co_command_info, "%s is started twice, as one host under two names: name each once",

@@ -16,7 +16,7 @@
 #include "engine/engine.h"
 #include "transport/udp/udp.h"
 
-enum { PACKET_HEADERS = 28, SEND_SECONDS = 2 };
+enum { PACKET_HEADERS = 28, SEND_SECONDS = 2, SEND_BYTES = 1 << 20 };
 
 static int set_option(int fd, int level, int name, int value)
 {
@@ -45,6 +45,7 @@ static int open_unicast(struct co_reach_sockets *sockets)
     if (!failed) {
         set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE);
         set_option(fd, SOL_SOCKET, SO_RCVBUF, (int)co_setting_number(CO_SET_UDP_RCVBUF));
+        set_option(fd, SOL_SOCKET, SO_SNDBUF, SEND_BYTES); // a volley, in one go: who slept would be late on busy hosts
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     }
     return failed;

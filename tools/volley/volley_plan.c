@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Slow is slower than a third of what a quarter of all pairs reach: of three hosts, one that is slow in both directions
-// has a part in four of six pairs. Who waits for its processor while it sends is slow once, not three times. Cold.
+// has a part in four of six pairs. Who waits for its processor while it sends is slow once, not five times. Cold.
 #include "volley_plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum { SPEED, LOSS, STAGES };
-enum { PASSES = 3, FAST_COUNT = 160, SMALL_BYTES = 128 };
+enum { FAST_COUNT = 160, SMALL_BYTES = 128 };
 enum { SLOW_TIMES = 3, UNLIKE_TIMES = 2, FAST_PERCENT = 75 };
 // Of a thousand.
 enum { BAD_LOSS = 10, GOOD_LOSS = 3, FEWEST_SENT = 200 };
@@ -105,13 +105,12 @@ double co_volley_usual_loss(const struct co_volley_plan *plan, int from, int to)
     return find_share(plan, LOSS, from, to, from < 0 && to < 0 ? GOOD_PAIRS : ALL_PAIRS, 50);
 }
 
-static bool is_amiss(const struct co_volley_plan *plan, int stage)
+// Of what this host sends.
+static bool is_amiss(const struct co_volley_plan *plan, int stage, int from)
 {
-    for (int from = 0; from < plan->count; from++) {
-        for (int to = 0; to < plan->count; to++) {
-            if (from != to && grade_of(plan, stage, from, to) != CO_VOLLEY_GOOD) {
-                return true;
-            }
+    for (int to = 0; to < plan->count; to++) {
+        if (from != to && grade_of(plan, stage, from, to) != CO_VOLLEY_GOOD) {
+            return true;
         }
     }
     return false;
@@ -130,15 +129,26 @@ static int64_t pace_of(const struct co_volley_plan *plan, int from)
     return slowest > MOST_KBITS ? MOST_KBITS : slowest < LEAST_KBITS ? LEAST_KBITS : slowest;
 }
 
+// The next that has a turn: all of them at first, and then who sends what looks amiss. False: none.
+static bool find_sender(struct co_volley_plan *plan)
+{
+    int *from = &plan->now.from;
+    do {
+        ++*from;
+    } while (*from < plan->count && plan->pass > 0 && !is_amiss(plan, plan->stage, *from));
+    return *from < plan->count;
+}
+
 bool co_volley_plan_next(struct co_volley_plan *plan, size_t full_bytes)
 {
+    static const int passes[STAGES] = {[SPEED] = 5, [LOSS] = 3};
     struct co_volley *now = &plan->now;
-    if (++now->from >= plan->count) {
-        now->from = 0;
+    while (plan->stage < STAGES && !find_sender(plan)) {
+        now->from = -1;
         if (plan->stage == SPEED) {
             plan->fast_kbits = (int64_t)find_share(plan, SPEED, -1, -1, ALL_PAIRS, FAST_PERCENT);
         }
-        if (++plan->pass == PASSES || !is_amiss(plan, plan->stage)) {
+        if (++plan->pass == passes[plan->stage]) {
             plan->pass = 0;
             plan->stage++;
         }

@@ -140,7 +140,7 @@ static void nothing_is_known(void **state)
     (void)state;
     make(3);
     while (co_volley_plan_next(&plan, 1500)) {
-        assert_true(++volleys <= 18);
+        assert_true(++volleys <= 24);
         co_volley_plan_take(&plan, 1, &(struct co_volley_seen){.sent = 0});
     }
     assert_int_equal(count_of(CO_VOLLEY_UNCLEAR, true), 6);
