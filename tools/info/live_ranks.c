@@ -85,7 +85,7 @@ static int read_descriptor(int pid, const char *name, struct co_live_counters *c
     if (strlen(name) > 10) {
         return -EPROTO;
     }
-    snprintf(path, sizeof path, "/proc/%d/fd/%s", pid, name);
+    snprintf(path, sizeof path, "/proc/%d/fd/%.10s", pid, name);
     ssize_t length = readlink(path, link, sizeof link);
     if (length < (ssize_t)strlen(LINK_NAME) || memcmp(link, LINK_NAME, strlen(LINK_NAME)) != 0) {
         return -EPROTO;
