@@ -29,6 +29,10 @@ HARDEN_LD := $(if $(filter yes,$(HARDEN)),-Wl$(comma)-z$(comma)relro -Wl$(comma)
 # The preload is linked as one program: a small message passes through four folders. Objects hold machine code, too, for
 # all that is linked otherwise.
 LTO     := $(if $(SAN),,$(shell $(CC) --version 2>/dev/null | grep -q 'Free Software' && echo -flto=auto -ffat-lto-objects))
+# For several processes gcc writes a makefile into TMPDIR, which a quote, "$$" or ";" in that name breaks; one needs none.
+ifneq ($(shell printf %s "$$TMPDIR" | LC_ALL=C tr -d 'A-Za-z0-9/._ -'),)
+LTO     := $(patsubst -flto=auto,-flto=1,$(LTO))
+endif
 # Where CFLAGS ask for it and objects hold nothing else (clang), all is linked so, and archives get their index from who reads it.
 ASKED_LTO := $(if $(LTO),,$(filter -flto%,$(CFLAGS)))
 ifneq ($(ASKED_LTO),)

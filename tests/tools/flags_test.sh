@@ -53,6 +53,16 @@ for flags in -O0 '-O2 -O0' -g; do
     ok "CFLAGS='$flags': not fortified" not_fortified
 done
 
+# With several processes link-time optimisation has a makefile of its own in TMPDIR.
+optimized_by() { grep -q -e " -flto=$1 " "$work/commands" && ! grep -e ' -flto=' "$work/commands" | grep -qv -e " -flto=$1 "; }
+in=env
+for name in "it's" 'a$b' 'a;b'; do
+    commands "$object" CC=gcc TMPDIR="/tmp/$name"
+    ok "TMPDIR='/tmp/$name': one process" optimized_by 1
+done
+commands "$object" CC=gcc TMPDIR='/tmp/a b-c_d.e'
+ok "TMPDIR with a blank: several" optimized_by auto
+
 # Which of two of the same name a program gets, or whether it links, is the linker's affair.
 run make -s -C "$top" "build/tests/unit/libshared.a"
 ok "what unit tests share: built" status_is 0
