@@ -26,7 +26,8 @@ enum {
     REFUSED_MOST = 8
 };
 #define SENDING_NS (3 * CO_NS_PER_S)
-#define FAST_NS CO_NS_PER_S // slow links have shown what they are
+#define FAST_NS CO_NS_PER_S         // slow links have shown what they are
+#define TAKING_NS (8 * CO_NS_PER_S) // of a volley from before its first to behind its ends: strangers may send for ever
 #define IS_END (UINT32_C(1) << 31)
 
 struct mark {
@@ -144,11 +145,12 @@ void co_volley_take(struct co_volley_socket *socket, uint64_t nonce, const struc
     bool came[CO_VOLLEY_MOST] = {false}, is_over = false;
     int64_t times_ns[CO_VOLLEY_MOST];
     struct pollfd waits = {.fd = socket->fd, .events = POLLIN};
+    uint64_t until_ns = co_clock_now_ns() + TAKING_NS;
     *seen = (struct co_volley_seen){.sent = 0};
-    while (!is_over && poll(&waits, 1, seen->sent > 0 ? QUIET_MS : FIRST_MS) > 0) {
+    while (!is_over && co_clock_now_ns() < until_ns && poll(&waits, 1, seen->sent > 0 ? QUIET_MS : FIRST_MS) > 0) {
         struct mark mark;
         int64_t ns;
-        while (receive(socket->fd, &mark, &ns)) {
+        while (co_clock_now_ns() < until_ns && receive(socket->fd, &mark, &ns)) {
             uint32_t order = mark.order & ~IS_END;
             if (mark.nonce != nonce || mark.from != volley->from || mark.number != volley->number ||
                 order > CO_VOLLEY_MOST) {

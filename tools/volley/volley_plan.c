@@ -13,6 +13,7 @@ enum { SLOW_TIMES = 3, UNLIKE_TIMES = 2, FAST_PERCENT = 75 };
 // Of a thousand.
 enum { BAD_LOSS = 10, GOOD_LOSS = 3, FEWEST_SENT = 200 };
 // Of what is counted: how fast at most, how fast where nothing is known, and how long full packets may take.
+enum { HIGHEST_KBITS = 2000000000 }; // of any link
 enum { MOST_KBITS = 200000, UNKNOWN_KBITS = 1000, LEAST_KBITS = 100, FULL_MS = 500 };
 
 int co_volley_plan_make(struct co_volley_plan *plan, int count)
@@ -164,14 +165,22 @@ bool co_volley_plan_next(struct co_volley_plan *plan, size_t full_bytes)
     return true;
 }
 
+// What a host has written may be any number.
+static int within(int value, int most)
+{
+    return value < 0 ? 0 : value < most ? value : most;
+}
+
 void co_volley_plan_take(struct co_volley_plan *plan, int to, const struct co_volley_seen *seen)
 {
     struct co_volley_pair *pair = pair_of(plan, plan->now.from, to);
-    int lost = seen->sent - seen->arrived - seen->overflowed;
+    int sent = within(seen->sent, CO_VOLLEY_MOST);
+    int lost = sent - within(seen->arrived, sent) - within(seen->overflowed, sent);
     if (plan->stage == SPEED) {
-        pair->kbits = seen->kbits > pair->kbits ? seen->kbits : pair->kbits;
+        int64_t kbits = seen->kbits < HIGHEST_KBITS ? seen->kbits : HIGHEST_KBITS;
+        pair->kbits = kbits > pair->kbits ? kbits : pair->kbits;
     } else {
-        pair->sent += seen->sent;
+        pair->sent += sent;
         pair->lost += lost > 0 ? lost : 0;
     }
 }

@@ -5,11 +5,13 @@
 #include "tools/volley/volley_host.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -104,11 +106,29 @@ static void others_are_passed_over(void **state)
     assert_int_equal(recv(to, &seen, sizeof seen, MSG_DONTWAIT), -1);
 }
 
+// Whoever is on the network may send to the group.
+static void strangers_keep_nobody(void **state)
+{
+    struct co_volley volley = {.number = 3, .from = 1, .count = 10, .bytes = 128};
+    struct co_volley_seen seen;
+    (void)state;
+    pid_t stranger = fork();
+    assert_true(stranger >= 0);
+    while (stranger == 0) {
+        sendto(from, "stranger", 8, 0, (struct sockaddr *)&address, sizeof address);
+        usleep(100000);
+    }
+    co_volley_take(&taker, NONCE, &volley, &seen);
+    kill(stranger, SIGKILL);
+    waitpid(stranger, NULL, 0);
+    assert_int_equal(seen.arrived, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(all_come), TEST(paced_ones_come_so), TEST(what_found_no_room_was_not_lost),
-                                       TEST(others_are_passed_over)};
+                                       TEST(others_are_passed_over), TEST(strangers_keep_nobody)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,10 @@
 // is, and that nobody is when one was interrupted.
 #include "tools/volley/volley_plan.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -148,10 +150,33 @@ static void nothing_is_known(void **state)
     co_volley_plan_release(&plan);
 }
 
+// A host may write what it likes: it takes nothing back of what was counted, nor is it infinitely fast.
+static void odd_numbers_do_no_harm(void **state)
+{
+    static const struct co_volley_seen odd[] = {
+        {.sent = INT_MIN, .arrived = INT_MAX, .overflowed = 1, .kbits = INT64_MAX},
+        {.sent = INT_MAX, .arrived = -1, .overflowed = -1, .kbits = INT64_MIN},
+        {.sent = -600, .arrived = -600, .overflowed = INT_MIN, .kbits = -1}};
+    (void)state;
+    make(3);
+    for (bool goes_on = co_volley_plan_next(&plan, 1500); goes_on; goes_on = co_volley_plan_next(&plan, 1500)) {
+        for (int to = 0; to < 3; to++) {
+            if (to != plan.now.from) {
+                co_volley_plan_take(&plan, to, &odd[plan.now.number % 3]);
+            }
+        }
+    }
+    for (int i = 0; i < 9; i++) {
+        assert_true(plan.pairs[i].sent >= 0 && plan.pairs[i].lost >= 0 && plan.pairs[i].lost <= plan.pairs[i].sent);
+        assert_true(plan.pairs[i].kbits >= 0 && plan.pairs[i].kbits < INT64_MAX / 8);
+    }
+    co_volley_plan_release(&plan);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_alike), cmocka_unit_test(one_is_slow),
-                                       cmocka_unit_test(one_loses), cmocka_unit_test(one_is_interrupted),
-                                       cmocka_unit_test(nothing_is_known)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_alike),    cmocka_unit_test(one_is_slow),
+                                       cmocka_unit_test(one_loses),        cmocka_unit_test(one_is_interrupted),
+                                       cmocka_unit_test(nothing_is_known), cmocka_unit_test(odd_numbers_do_no_harm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
