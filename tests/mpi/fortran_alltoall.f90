@@ -12,22 +12,22 @@ program fortran_alltoall
     use mpi_ext
 #endif
     implicit none
-    integer, parameter :: length = 1501
+    integer, parameter :: length = 1501, most = 16
     integer :: rank, ranks, ierror, i, failures, total, round, token
     integer :: requests(6), kept(6)
     ! Volatile, because MPI writes them behind the compiler's back while operations are pending.
-    integer, volatile :: send(length * 3), equal(length * 3), in_place(length * 3), unequal(length * 3)
-    integer, volatile :: planned(length * 3), planned_unequal(length * 3)
-    integer :: counts(3), places(3), incoming
+    integer, volatile :: send(length * most), equal(length * most), in_place(length * most), unequal(length * most)
+    integer, volatile :: planned(length * most), planned_unequal(length * most)
+    integer :: counts(most), places(most), incoming
 
     call MPI_Init(ierror)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
     failures = 0
     ! As long one way as the other.
-    do i = 1, 3
-        counts(i) = length - 100 * (i + rank)
-        places(i) = (3 - i) * length
+    do i = 1, most
+        counts(i) = length - 40 * (i + rank)
+        places(i) = (most - i) * length
     end do
     call MPIX_Alltoall_init(send, length, MPI_INTEGER, planned, length, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, &
                             requests(5), ierror)
@@ -40,7 +40,7 @@ program fortran_alltoall
         unequal = -1
         planned = -1
         planned_unequal = -1
-        do i = 1, 3
+        do i = 1, most
             send((i - 1) * length + 1:i * length) = 100 * rank + 10000 * round
         end do
         in_place = send

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All-to-alls of equal and unequal blocks of many sizes, in place and not, some without any bytes, on communicators of
 // all sizes from one rank up: halves, the whole in reversed order, each rank alone. The same buffers again, and other
-// ones each time. Not with 5 ranks: there Open MPI 4.1.4 itself leaves a block of an MPI_Ialltoallv in place as it was.
+// ones each time. To 16 ranks: tests/long/ialltoall_ranks_test.sh.
 // ranks: 1 2 3 4
 // environment: CASTOFF_PROXY=yes
 // expect: right bytes, gaps untouched
@@ -10,12 +10,19 @@
 #include "oracle/exchange.h"
 #include "oracle/verdict.h"
 
+#define ROOM 5000000 // of a member's blocks: many members leave out the longest ones
+
 static int number;
 
 static void run(MPI_Comm comm, size_t bytes, bool is_uneven, bool is_in_place)
 {
     struct co_exchange exchange = {
         .comm = comm, .number = ++number, .bytes = bytes, .is_uneven = is_uneven, .is_in_place = is_in_place};
+    int members;
+    MPI_Comm_size(comm, &members);
+    if (bytes * (size_t)members > ROOM) {
+        return;
+    }
     co_exchange_open(&exchange);
     for (int time = 0; time < 2; time++) {
         co_exchange_fill(&exchange);

@@ -128,15 +128,15 @@ mode_settings() {
     on | faults | damage)
         settings+=(CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_BCAST_INIT=yes CASTOFF_ALLGATHER_INIT=yes CASTOFF_ALLGATHERV_INIT=yes CASTOFF_STALL_S=15)
         # Where a program has nodes: a busy machine may take longer than half a second to hear of all at the start.
-        settings+=(CASTOFF_PROBE=20s)
-        # Where it has proxies, by its environment.
-        settings+=(CASTOFF_IALLTOALL=yes CASTOFF_IALLTOALLV=yes CASTOFF_ALLTOALL_INIT=yes CASTOFF_ALLTOALLV_INIT=yes)
+        # Where it has proxies, by its environment: all-to-alls.
+        settings+=(CASTOFF_PROBE=20s CASTOFF_IALLTOALL=yes CASTOFF_IALLTOALLV=yes CASTOFF_ALLTOALL_INIT=yes CASTOFF_ALLTOALLV_INIT=yes)
         settings+=("CASTOFF_REPORT=$3" "${extra_settings[@]}")
         ;;
     esac
     if [ -n "${faults[$1]:-}" ]; then
-        # Chunks are lost on a network only: each rank is a node of its own, and loopback lies between them.
-        settings+=(CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo "CASTOFF_FAULT=${faults[$1]},seed=$seed")
+        # Chunks are lost on a network only: each rank is a node of its own, if none larger are asked for, on loopback.
+        [[ " ${extra_settings[*]}" == *" CASTOFF_NODE_RANKS="* ]] || settings+=(CASTOFF_NODE_RANKS=1)
+        settings+=(CASTOFF_UDP_INTERFACE=lo "CASTOFF_FAULT=${faults[$1]},seed=$seed")
     fi
 }
 

@@ -18,9 +18,11 @@ static int count_of(const struct co_exchange *exchange, int from, int to)
         return (int)exchange->bytes;
     }
     // In place each sends as much as it receives. Some blocks are of no bytes, but no rank sends nothing at all while
-    // others do, nor receives nothing: Open MPI 4.1.4 takes such a call for none, and the next one for this.
-    int turn = exchange->is_in_place ? from + to : 3 * from + 5 * to;
-    return (int)(exchange->bytes * (size_t)((turn + exchange->number) % 4));
+    // others do, nor receives nothing: Open MPI 4.1.4 takes such a call for none, and the next one for this. And in
+    // place, among more than three, it brings wrong bytes beside blocks of none.
+    int turn = exchange->number + (exchange->is_in_place ? from + to : 3 * from + 5 * to);
+    bool has_none = !exchange->is_in_place || exchange->size <= 3 || exchange->is_native_spared;
+    return (int)exchange->bytes * (has_none ? turn % 4 : 1 + turn % 3);
 }
 
 // Of the block from one member to another, in the call that was filled last.

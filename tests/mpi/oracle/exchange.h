@@ -13,6 +13,7 @@ struct co_exchange {
     int number;   // the same on all members, another one for each
     size_t bytes; // of a block, or about so many
     bool is_uneven, is_in_place;
+    bool is_native_spared; // blocks of no bytes where native cannot have them
     // Filled in by co_exchange_open.
     int rank, size, fills;
     unsigned char *send, *receive;
