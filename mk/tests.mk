@@ -76,6 +76,7 @@ $(BUILD)/obj/tests/unit/pmpi/%.o: private ALL_CFLAGS += $(MPI_CFLAGS)
 $(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/collective/%_buffers.o,bcast gather)
 $(BUILD)/tests/unit/gatherv_buffers_test: $(BUILD)/obj/src/pmpi/collective/gatherv_buffers.o
 $(BUILD)/tests/unit/alltoallv_buffers_test: $(BUILD)/obj/src/pmpi/collective/alltoallv_buffers.o
+$(foreach test,collective_buffers gatherv_buffers alltoallv_buffers memory_reach,$(BUILD)/tests/unit/$(test)_test): $(BUILD)/obj/src/pmpi/datatype/memory_reach.o
 $(BUILD)/tests/unit/message_pool_test: $(BUILD)/obj/src/pmpi/p2p/message_pool.o
 
 # Objects are kept, or every run would compile them again.

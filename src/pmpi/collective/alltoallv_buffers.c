@@ -81,13 +81,15 @@ enum co_reason co_alltoallv_route(struct co_alltoallv_call *call, MPI_Comm comm,
 // Blocks of the program's own buffer cannot be used as they are.
 static bool must_pack(const struct co_alltoallv_side *side, const void *buffer, int ranks)
 {
+    struct co_span span = CO_SPAN_NONE; // of all blocks
     for (int rank = 0; rank < ranks; rank++) {
         if (side->counts[rank] > 0 && co_packing_is_needed((const char *)buffer + place_of(side, rank),
                                                            (size_t)side->counts[rank], side->type, &side->facts)) {
             return true;
         }
+        co_span_add(&span, (const char *)buffer + place_of(side, rank), bytes_of(side, rank));
     }
-    return false;
+    return co_unreached_is(span.from, span.bytes);
 }
 
 // What is sent: in place a copy of what the receive buffer has.

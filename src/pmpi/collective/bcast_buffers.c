@@ -40,7 +40,7 @@ int co_bcast_buffers_fill(const struct co_bcast_buffers *buffers, const struct c
 int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call)
 {
     *buffers = (struct co_bcast_buffers){.data = call->buffer};
-    if (!co_packing_is_needed(call->buffer, (size_t)call->count, call->type, &call->facts)) {
+    if (!co_packing_is_needed_for(call->is_by_proxies, call->buffer, (size_t)call->count, call->type, &call->facts)) {
         return 0;
     }
     buffers->data = buffers->packed = co_buffer_cache_take(call->bytes);

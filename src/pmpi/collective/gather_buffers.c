@@ -51,7 +51,8 @@ static int place_mine(struct co_gather_buffers *buffers, const struct co_gather_
     }
     buffers->mine = call->send;
     if (bytes != call->block_bytes ||
-        co_packing_is_needed(call->send, (size_t)call->send_count, call->send_type, &call->send_facts)) {
+        co_packing_is_needed_for(call->is_by_proxies, call->send, (size_t)call->send_count, call->send_type,
+                                 &call->send_facts)) {
         buffers->mine = buffers->packed_mine = calloc(1, bytes > call->block_bytes ? bytes : call->block_bytes);
         return buffers->mine == NULL ? -ENOMEM : 0;
     }
@@ -72,8 +73,8 @@ int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_ga
 {
     *buffers = (struct co_gather_buffers){.all = call->receive};
     size_t blocks = (size_t)call->communicator->seed.facts.ranks;
-    if (co_packing_is_needed(call->receive, (size_t)call->receive_count * blocks, call->receive_type,
-                             &call->receive_facts)) {
+    if (co_packing_is_needed_for(call->is_by_proxies, call->receive, (size_t)call->receive_count * blocks,
+                                 call->receive_type, &call->receive_facts)) {
         buffers->packed_all = malloc(call->block_bytes * blocks);
         buffers->all = buffers->packed_all;
         if (buffers->packed_all == NULL) {

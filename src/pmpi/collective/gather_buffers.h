@@ -20,6 +20,7 @@ struct co_gather_call {
     struct co_datatype send_facts, receive_facts;
     uint64_t trial_ns;  // 0: it is none
     size_t block_bytes; // of one rank, by the receiving side: the one that counts with MPI_IN_PLACE, too
+    bool is_by_proxies; // they have to reach the buffers
 };
 
 struct co_gather_buffers {

@@ -112,6 +112,16 @@ struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call)
                                    .block_bytes = call->block_bytes};
 }
 
+// From the first byte of all blocks to the last one.
+static bool span_is_out_of_reach(const struct co_gatherv_call *call)
+{
+    struct co_span span = CO_SPAN_NONE;
+    for (int rank = 0; rank < ranks_of(call); rank++) {
+        co_span_add(&span, place_of(call, rank), (size_t)co_gatherv_count(call, rank) * call->receive_facts.bytes);
+    }
+    return co_unreached_is(span.from, span.bytes);
+}
+
 // Blocks of the program's own buffer cannot be used as they are.
 static bool must_pack(const struct co_gatherv_call *call)
 {
@@ -121,7 +131,7 @@ static bool must_pack(const struct co_gatherv_call *call)
             return true;
         }
     }
-    return false;
+    return call->is_by_proxies && span_is_out_of_reach(call);
 }
 
 // Of counts, or places.

@@ -103,7 +103,8 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gather_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
-    gather->common.is_carried = co_route_by_proxies(gather->call.communicator, which, which, gather->call.block_bytes);
+    gather->common.is_carried = gather->call.is_by_proxies =
+        co_route_by_proxies(gather->call.communicator, which, which, gather->call.block_bytes);
     return reason;
 }
 

@@ -86,8 +86,9 @@ static int buffers_fill(const struct buffers *buffers, const struct call *call)
 // In place what is sent is a copy of what the buffer has: others' blocks come while the own ones leave.
 static bool must_pack_send(const struct call *call)
 {
-    return call->send == MPI_IN_PLACE || co_packing_is_needed(call->send, (size_t)call->send_count * ranks_of(call),
-                                                              call->send_type, &call->send_facts);
+    return call->send == MPI_IN_PLACE ||
+           co_packing_is_needed_for(true, call->send, (size_t)call->send_count * ranks_of(call), call->send_type,
+                                    &call->send_facts);
 }
 
 static void buffers_close(struct buffers *buffers)
@@ -100,8 +101,8 @@ static void buffers_close(struct buffers *buffers)
 static int buffers_open(struct buffers *buffers, const struct call *call)
 {
     *buffers = (struct buffers){.send = call->send, .receive = call->receive};
-    bool packs_receive = co_packing_is_needed(call->receive, (size_t)call->receive_count * ranks_of(call),
-                                              call->receive_type, &call->receive_facts);
+    bool packs_receive = co_packing_is_needed_for(true, call->receive, (size_t)call->receive_count * ranks_of(call),
+                                                  call->receive_type, &call->receive_facts);
     int error = take_room(&buffers->packed_receive, packs_receive, call);
     error = error == 0 ? take_room(&buffers->packed_send, must_pack_send(call), call) : error;
     error = error == 0 ? buffers_fill(buffers, call) : error;

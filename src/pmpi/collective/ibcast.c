@@ -95,7 +95,7 @@ static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm, enum co_
     enum co_reason reason = co_bcast_route(&broadcast->call, comm, which);
     broadcast->common.communicator = broadcast->call.communicator;
     broadcast->common.bytes = broadcast->call.bytes;
-    broadcast->common.is_carried =
+    broadcast->common.is_carried = broadcast->call.is_by_proxies =
         co_route_by_proxies(broadcast->call.communicator, which, which, broadcast->call.bytes);
     return reason;
 }

@@ -8,6 +8,7 @@
 
 #include "pmpi/datatype/datatypes.h"
 #include "pmpi/datatype/device_memory.h"
+#include "pmpi/datatype/memory_reach.h"
 
 // `count` elements at `buffer` to count x facts->bytes packed bytes. 0, -ENOMEM or -EIO.
 int co_pack(void *packed, const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts);
@@ -26,6 +27,14 @@ static inline bool co_packing_is_needed(const void *buffer, size_t count, MPI_Da
 {
     return !facts->is_contiguous ||
            (__builtin_expect(co_device_memory_is_taken, 0) && co_packing_is_on_device(buffer, count, type, facts));
+}
+
+// Likewise where it may be a proxy that has to reach them. Asked anew each time: another mapping may be there by now.
+static inline bool co_packing_is_needed_for(bool is_by_proxies, const void *buffer, size_t count, MPI_Datatype type,
+                                            const struct co_datatype *facts)
+{
+    return co_packing_is_needed(buffer, count, type, facts) ||
+           (is_by_proxies && co_unreached_is(buffer, count * facts->bytes));
 }
 
 // For a native message to ourselves (co_process.self): each has its own, for several threads may do so at once.
