@@ -14,7 +14,7 @@ below_mcast='transport/[a-z_]+\.h'
 # them, in src/mcast itself. What an endpoint has is put together of headers that know nothing of it.
 room='mcast\.h|state/.*|wire/.*'
 in_state='ack/(ack_list|credit_tree|rtt)|liveness/refusals|receive/(datapath|receive_block|receive_lane|replay_window)'
-in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|send_turns|transmit|usual_time)"
+in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|send_turns|transmit|usual_time|way_trials)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_proxied='offload/proxied/proxied\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'

@@ -35,16 +35,16 @@
 #define START_FACTOR 8                       // nothing has come: all are late, more often than all are lost
 #define ASKED_AT_ONCE 8                      // members for one operation, in turn, and operations, the oldest
 
-bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes)
+bool co_collect_may(const struct co_mcast_group *group, size_t bytes)
 {
     size_t members = (size_t)group->count, saved = (members - 1) * (members - 2);
     return members > 2 && bytes <= group->mcast->config.collect_bytes && bytes <= saved * DELIVERY_BYTES;
 }
 
-// Not the same one for every team of the same members.
-int co_collect_member(const struct co_mcast_group *group)
+bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes)
 {
-    return (int)(group->team_id % (uint64_t)group->count);
+    return co_collect_may(group, bytes) &&
+           co_agreed_way(&group->ways, group->next_operation, co_way_class(bytes)) != CO_WAY_APART;
 }
 
 // 0 ... 255. Members whose contributions met in the collector's queue must not meet there again and again.
@@ -94,14 +94,14 @@ static bool may_contribute(struct co_mcast_group *group, uint32_t number)
     const struct co_mcast_op *op = co_operation_find(group, number);
     if (op == NULL) { // over: a collected one has been the collector's broadcast
         return group->next_operation - number - 1 >= CO_RECENT_OPERATIONS ||
-               group->recent_roots[number % CO_RECENT_OPERATIONS] == co_collect_member(group);
+               group->recent_roots[number % CO_RECENT_OPERATIONS] == co_group_collector(group);
     }
     return op->parts != NULL && op->parts[0].chunks > 0;
 }
 
 int co_collect_request_take(struct co_mcast_group *group, const struct co_control *control)
 {
-    if (control->source != co_collect_member(group)) {
+    if (control->source != co_group_collector(group)) {
         co_counter_add(CO_COUNT_DROP_STRAY, 1);
         return 0;
     }
@@ -186,6 +186,9 @@ int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const
     }
     co_placement_copy(op, part, chunk, payload, bytes);
     contribution_came(op);
+    if (chunk->source == co_group_way_judge(group)) {
+        co_operation_hear_way(op, op->root, chunk->way);
+    }
     return co_receive_block_is_complete(part) && --op->parts_missing == 0;
 }
 

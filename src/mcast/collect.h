@@ -7,7 +7,7 @@
 #include "mcast/mcast.h"
 #include "mcast/wire/wire.h"
 
-int co_collect_member(const struct co_mcast_group *group); // the collector, the same on all members
+bool co_collect_may(const struct co_mcast_group *group, size_t bytes); // small enough, whichever way it goes
 void co_collect_start(struct co_mcast_op *op);
 // At a member that the collector waits for. -EMSGSIZE: it has begun that operation and gives nothing to it.
 int co_collect_request_take(struct co_mcast_group *group, const struct co_control *control);

@@ -21,6 +21,7 @@ void co_group_free(struct co_mcast_group *group)
     group->is_closing = true;
     co_retransmit_drop(group);
     co_seed_free(group->mcast, group->seed);
+    free(group->trials);
     free(group->members);
     free(group);
 }

@@ -138,7 +138,10 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
                              uint64_t now_ns);
 int co_mcast_allgatherv_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer,
                               const struct co_mcast_place *places, uint64_t now_ns);
-// An allgather of so many bytes goes by way of one member.
+// False: the next one cannot begin yet, since which way it goes is still to be heard; co_mcast_*_start returns -EAGAIN.
+// Never where fewer than CO_WAYS_LATER operations are outstanding.
+bool co_mcast_group_may_start(const struct co_mcast_group *group);
+// The next operation, an allgather of so many bytes, goes by way of one member.
 bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes);
 
 // 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone).

@@ -93,6 +93,7 @@ void co_operation_fail(struct co_mcast_op *op, int error)
         op->state = error;
         trace_end(op);
         write_off(op);
+        co_operation_hear_way(op, co_operation_speaker(op), CO_WAY_UNSAID); // nobody waits for that
         op->group->mcast->events++;
         op->group->mcast->advances++;
     }
@@ -143,6 +144,16 @@ static bool keep_copy(struct co_mcast_op *op)
     return true;
 }
 
+// At the member that tries which way is the faster one.
+static void time_way(const struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    if (op->timed_ns != 0) {
+        co_way_trial_take(&group->trials[co_way_class(op->bytes)], op->root >= 0 ? CO_WAY_COLLECTED : CO_WAY_APART,
+                          group->mcast->now_ns - op->timed_ns);
+    }
+}
+
 static void settle(struct co_mcast_op *op)
 {
     if (op->state != 0 || op->blocks_missing > 0 || op->next_psn < op->send_chunks) {
@@ -151,6 +162,7 @@ static void settle(struct co_mcast_op *op)
     if (op->failure == 0 && (op->right_has_it ? co_operation_memory_close(op) : keep_copy(op))) {
         op->state = 1;
         trace_end(op);
+        time_way(op);
         op->group->mcast->events++;
         op->group->mcast->advances++;
     }

@@ -31,6 +31,7 @@ struct shape {
     int parts; // of a collected allgather: all members' at the collector, the own one elsewhere
     int senders;
     size_t unit_bytes, bytes;
+    bool is_either_way;                  // of an allgather: as all agree
     const struct co_mcast_place *places; // of an allgather, by member; NULL: units, one behind the other
 };
 
@@ -136,6 +137,41 @@ static void begin(struct co_mcast_op *op)
     group->mcast->timer_ns = group->mcast->now_ns;
 }
 
+// What this member says of later ones, if it is the one that does: the trials that tell it are opened with the first.
+static uint8_t call_way(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    if (group->trials == NULL) {
+        group->trials = calloc(CO_WAYS_CLASSES, sizeof(*group->trials));
+        group->storage_bytes += group->trials == NULL ? 0 : CO_WAYS_CLASSES * sizeof(*group->trials);
+    }
+    if (group->trials == NULL) {
+        return CO_WAY_UNSAID;
+    }
+    bool is_alone = group->newest == NULL || group->newest->state != 0;
+    op->timed_ns = is_alone ? group->mcast->now_ns : 0;
+    return (uint8_t)co_way_trial_call(&group->trials[co_way_class(op->bytes)], is_alone);
+}
+
+// Who gives nothing to it says nothing, which all know.
+static void begin_way(struct co_mcast_op *op, const struct shape *shape)
+{
+    struct co_mcast_group *group = op->group;
+    int judge = co_group_way_judge(group);
+    op->is_either_way = shape->is_either_way;
+    op->awaits_way = op->is_either_way && share_of(group, shape, judge).bytes > 0;
+    co_agreed_ways_begin(&group->ways, op->number, co_way_class(op->bytes), op->awaits_way);
+    if (op->awaits_way && judge == group->self) {
+        op->way_called = call_way(op);
+        co_operation_hear_way(op, judge, op->way_called); // where it goes apart
+    }
+}
+
+bool co_mcast_group_may_start(const struct co_mcast_group *group)
+{
+    return group->broken != 0 || co_agreed_ways_are_known(&group->ways, group->next_operation);
+}
+
 static int start(struct co_mcast_op **out, struct co_mcast_group *group, const struct shape *shape, void *buffer,
                  uint64_t now_ns)
 {
@@ -145,6 +181,9 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     }
     if (group->started == UINT32_MAX) {
         return -EOVERFLOW; // all numbers are used up: the next ones would repeat nonces under the team's keys
+    }
+    if (!co_mcast_group_may_start(group)) {
+        return -EAGAIN;
     }
     struct co_mcast_op *op = allocate(group, shape, now_ns);
     if (op == NULL) {
@@ -163,6 +202,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     op->blocks_missing = shape->root < 0 ? shape->senders : 1;
     op->last_event_ns = now_ns;
     op->right_has_it = !right_may_nack(op) || co_ack_right_has(group, op->number);
+    begin_way(op, shape);
     append(group, op);
     co_log(CO_LOG_TRACE, CO_SUBSYS_MCAST, "team %08x operation %u begins: %d block%s from %s %d, %zu bytes",
            (unsigned)group->team_id, op->number, op->block_count, op->block_count == 1 ? "" : "s",
@@ -191,8 +231,9 @@ int co_mcast_bcast_start(struct co_mcast_op **out, struct co_mcast_group *group,
 static int start_gather(struct co_mcast_op **out, struct co_mcast_group *group, struct shape *shape, void *buffer,
                         uint64_t now_ns)
 {
+    shape->is_either_way = co_collect_may(group, shape->bytes);
     if (co_mcast_group_collects(group, shape->bytes)) {
-        shape->root = co_collect_member(group);
+        shape->root = co_group_collector(group);
         shape->blocks = 1;
         shape->parts = shape->root == group->self ? group->count : 1;
     }

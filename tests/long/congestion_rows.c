@@ -11,7 +11,12 @@ enum { GOAL = 110 };
 
 bool row_is_collected(const struct row *row)
 {
-    return strncmp(row->what, "collected", strlen("collected")) == 0;
+    return row_is_decided(row) || strncmp(row->what, "collected", strlen("collected")) == 0;
+}
+
+bool row_is_decided(const struct row *row)
+{
+    return strncmp(row->what, "decided", strlen("decided")) == 0;
 }
 
 bool row_is_allgather(const struct row *row)

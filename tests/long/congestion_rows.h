@@ -10,7 +10,9 @@
 enum { ROWS_MAX = 400 };
 
 struct row {
-    char what[16];   // bcast, allgather, collected (an allgather by way of one member); allgather:8 are eight at once
+    // bcast, allgather, collected (an allgather by way of one member), decided (the same, when members have found out
+    // whether that is the faster way); allgather:8 are eight at once
+    char what[16];
     int outstanding; // at once
     int members;
     unsigned kib;      // a block
@@ -35,7 +37,8 @@ struct result {
 };
 
 bool row_is_allgather(const struct row *row);
-bool row_is_collected(const struct row *row);
+bool row_is_collected(const struct row *row); // or is at first
+bool row_is_decided(const struct row *row);
 // Those that hold the word, NULL: all. Returns how many there are; what is no row ends the program.
 size_t rows_read(struct row *rows, const char *path, const char *word);
 bool row_is_reached(const struct result *result);

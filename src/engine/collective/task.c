@@ -130,12 +130,22 @@ static void complete(struct co_task *task)
     atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_callers_wake
 }
 
+// Which way the next operation goes has yet to be heard in one under way. Where nodes have several ranks none is.
+static bool is_held_up(const struct co_team *team)
+{
+    bool is_broken = co_load_relaxed(&team->broken) != 0; // relaxed: written under the same lock
+    return team->is_flat && team->group != NULL && !is_broken && !co_mcast_group_may_start(team->group);
+}
+
 static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_turn *turn)
 {
     struct co_task **link = &team->oldest;
     int under_way = 0;
     while (*link != NULL) {
         struct co_task *task = *link;
+        if (!task->has_begun && is_held_up(team)) {
+            break;
+        }
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;

@@ -113,6 +113,7 @@ void co_placement_run(struct co_mcast_op *op, int source, struct co_receive_bloc
 bool co_placement_chunk(struct co_mcast_op *op, struct co_receive_block *block, const struct co_chunk *chunk,
                         const uint8_t *payload, size_t bytes)
 {
+    co_operation_hear_way(op, chunk->source, chunk->way);
     if (!co_receive_block_accept(block, chunk->psn, chunk->is_repair, op->group->mcast->now_ns)) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return false;

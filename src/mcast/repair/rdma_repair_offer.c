@@ -128,6 +128,7 @@ static int tell(struct co_mcast_op *op, const struct co_retransmit *repair, cons
 {
     const struct co_receive_block *block = co_operation_block(op, repair->source);
     struct co_read_offer_body offer = {.source = repair->source,
+                                       .way = co_operation_way_said(op, repair->source),
                                        .label = repair->label,
                                        .key = loan->key,
                                        .address = (uintptr_t)op->buffer + block->offset,

@@ -70,6 +70,7 @@ static bool read_chunk(struct co_mcast_op *op, const struct co_read_offer_body *
                              .operation = op->number,
                              .psn = wanted->psn,
                              .block_bytes = offer->block_bytes,
+                             .way = offer->way,
                              .is_repair = true,
                              .label = offer->label};
     uint8_t head[CO_WIRE_HEAD_BYTES];

@@ -83,10 +83,18 @@ static int send_some(struct co_mcast_op *op, const struct co_receive_block *bloc
     return sent;
 }
 
+static struct co_chunk repair_chunk(const struct co_mcast_op *op, const struct co_retransmit *repair)
+{
+    return (struct co_chunk){.source = repair->source,
+                             .way = co_operation_way_said(op, repair->source),
+                             .is_repair = true,
+                             .label = repair->label};
+}
+
 int co_transmit_repairs(struct co_mcast_op *op, const struct co_retransmit *repair)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[repair->to]};
-    struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
+    struct co_chunk as = repair_chunk(op, repair);
     return send_some(op, co_operation_block(op, repair->source), &as, repair->first, repair->count, to);
 }
 
@@ -94,7 +102,7 @@ void co_repair_tag(struct co_mcast_op *op, const struct co_retransmit *repair, u
                    uint8_t tag[CO_AUTH_TAG_MAX])
 {
     struct co_mcast *mcast = op->group->mcast;
-    struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
+    struct co_chunk as = repair_chunk(op, repair);
     fill_batch(&mcast->batch, op, co_operation_block(op, repair->source), &as, psn, 1);
     memcpy(tag, mcast->batch.tails[0], mcast->tag_bytes);
 }
@@ -103,7 +111,7 @@ void co_repair_tag(struct co_mcast_op *op, const struct co_retransmit *repair, u
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[op->root]};
-    struct co_chunk as = {.source = (uint16_t)op->group->self, .is_contribution = true};
+    struct co_chunk as = {.source = (uint16_t)op->group->self, .way = op->way_called, .is_contribution = true};
     uint32_t at = first;
     while (at < part->chunks) {
         int sent = send_some(op, part, &as, at, part->chunks - at, to);
@@ -212,7 +220,10 @@ bool co_transmit_account(const struct co_send_part *part)
 
 static struct co_chunk own_chunk(const struct co_send_part *part)
 {
-    return (struct co_chunk){.source = (uint16_t)part->op->group->self, .credit_shift = part->credit_shift};
+    int self = part->op->group->self;
+    return (struct co_chunk){.source = (uint16_t)self,
+                             .way = co_operation_way_said(part->op, self),
+                             .credit_shift = part->credit_shift};
 }
 
 void co_operation_transmit(struct co_mcast_op *op)

@@ -9,6 +9,8 @@
 #include "mcast/ack/credit_tree.h"
 #include "mcast/mcast.h"
 #include "mcast/send/flow_control.h"
+#include "mcast/send/way_trials.h"
+#include "mcast/wire/agreed_ways.h"
 #include "mcast/state/seed.h"
 #include "mcast/wire/wire.h"
 
@@ -34,6 +36,8 @@ struct co_mcast_group {
     uint32_t next_operation;
     uint32_t started;                       // operations so far
     int recent_roots[CO_RECENT_OPERATIONS]; // by the operation's number; -1: all members may send
+    struct co_agreed_ways ways;             // of small allgathers
+    struct co_way_trial *trials;            // by class; at the member that says which, NULL: none yet
     struct co_mcast_op *oldest, *newest;
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).
@@ -91,6 +95,18 @@ struct co_mcast_group {
 static inline bool co_group_is_deaf(const struct co_mcast_group *group, int source)
 {
     return group->unheard[source] >= CO_DEAF_BLOCKS;
+}
+
+// Not the same one for every team of the same members.
+static inline int co_group_collector(const struct co_mcast_group *group)
+{
+    return (int)(group->team_id % (uint64_t)group->count);
+}
+
+// Who tries which way small allgathers go. Not the collector: whom it answers knows how long that takes.
+static inline int co_group_way_judge(const struct co_mcast_group *group)
+{
+    return (co_group_collector(group) + 1) % group->count;
 }
 
 // Becomes the seed's, all but units. 0 or -ENOMEM. Bounded work: it may come up while datagrams are received.

@@ -48,6 +48,25 @@ int co_operation_source(const struct co_mcast_op *op, int block)
     return op->root >= 0 ? op->root : block;
 }
 
+int co_operation_speaker(const struct co_mcast_op *op)
+{
+    return !op->is_either_way ? -1 : op->root >= 0 ? op->root : co_group_way_judge(op->group);
+}
+
+uint8_t co_operation_way_said(const struct co_mcast_op *op, int source)
+{
+    return source == co_operation_speaker(op) ? op->way_said : CO_WAY_UNSAID;
+}
+
+void co_operation_hear_way(struct co_mcast_op *op, int source, uint8_t way)
+{
+    if (op->awaits_way && source == co_operation_speaker(op)) {
+        op->awaits_way = false;
+        op->way_said = way;
+        co_agreed_ways_hear(&op->group->ways, op->number, (enum co_way)way);
+    }
+}
+
 static int chains_of(const struct co_mcast_op *op)
 {
     return co_chain_count(op->group->count, op->group->mcast->config.chains);

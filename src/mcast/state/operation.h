@@ -55,6 +55,11 @@ struct co_mcast_op {
     uint64_t contribution_ns;     // when ours left first; at the collector: when any came last, 0: nothing yet
     unsigned contributions;       // sent so far; at the collector: times that it asked since then
     uint32_t contributed;         // chunks of the one that is being sent; at the collector: member to ask next
+    // An allgather that may go either way (agreed_ways.h). Enum co_way.
+    bool is_either_way, awaits_way; // which has yet to be heard in it
+    uint8_t way_called; // by this member, if it is the one that says so
+    uint8_t way_said;   // in the chunks that all members hear
+    uint64_t timed_ns;  // when it began, where it is timed; 0: it is not
 };
 
 static inline bool co_operation_has_to_send(const struct co_mcast_op *op)
@@ -72,6 +77,11 @@ int co_operation_source(const struct co_mcast_op *op, int block);
 // call. False where that is forgotten.
 bool co_operation_has_nothing_of(struct co_mcast_group *group, uint32_t number, int source);
 int co_operation_senders(const struct co_mcast_op *op); // at a time
+// Whose chunks say which way later ones go: the collector's, which has heard it, or those of who says so.
+int co_operation_speaker(const struct co_mcast_op *op);
+uint8_t co_operation_way_said(const struct co_mcast_op *op, int source); // in the chunks of that one's block
+// In a chunk of that one's block; the first time counts.
+void co_operation_hear_way(struct co_mcast_op *op, int source, uint8_t way);
 // More of another member's block is known to have left: for the turns. All of one that is complete, or has all left,
 // however short: it is in nobody's way.
 void co_operation_show(struct co_mcast_op *op, struct co_receive_block *block);

@@ -14,7 +14,7 @@ struct wire_chunk {
     uint16_t source;
     uint32_t team, operation, psn;
     uint32_t block_low;
-    uint16_t block_high, chunk_bytes;
+    uint16_t block_high, chunk_bytes; // block_high: above the block's bytes the way
 } __attribute__((packed));
 
 struct wire_control {
@@ -45,7 +45,7 @@ struct wire_range {
 
 struct wire_read_offer {
     uint16_t source;
-    uint8_t zero, label;
+    uint8_t way, label;
     uint32_t key;
     uint64_t address, block_bytes;
 } __attribute__((packed));
@@ -56,6 +56,7 @@ struct wire_read_offer_chunk {
 } __attribute__((packed));
 
 #define CAN_READ 0x80 // in `why` of a NACK
+#define WAY_SHIFT 14  // in block_high
 
 _Static_assert(sizeof(struct wire_chunk) == CO_WIRE_HEAD_BYTES, "chunk head");
 _Static_assert(offsetof(struct wire_chunk, psn) == 12, "chunk head");
@@ -105,7 +106,7 @@ void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chun
         .operation = htole32(chunk->operation),
         .psn = htole32(chunk->psn),
         .block_low = htole32((uint32_t)chunk->block_bytes),
-        .block_high = htole16((uint16_t)(chunk->block_bytes >> 32)),
+        .block_high = htole16((uint16_t)(chunk->block_bytes >> 32 | (uint64_t)chunk->way << WAY_SHIFT)),
         .chunk_bytes = htole16(chunk->chunk_bytes),
     };
     memcpy(head, &wire, sizeof(wire));
@@ -124,13 +125,15 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
     chunk->team = le32toh(wire.team);
     chunk->operation = le32toh(wire.operation);
     chunk->psn = le32toh(wire.psn);
-    chunk->block_bytes = (uint64_t)le16toh(wire.block_high) << 32 | le32toh(wire.block_low);
+    uint16_t high = le16toh(wire.block_high);
+    chunk->block_bytes = (uint64_t)(high & ((1U << WAY_SHIFT) - 1)) << 32 | le32toh(wire.block_low);
+    chunk->way = (uint8_t)(high >> WAY_SHIFT);
     chunk->is_contribution = kind == CO_WIRE_CONTRIBUTION;
     chunk->is_repair = wire.how & 1;
     chunk->credit_shift = chunk->is_repair ? 0 : wire.how >> 1;
     chunk->label = chunk->is_repair ? wire.how >> 1 : 0;
     if (!is_how_valid(chunk) || (chunk->is_contribution && chunk->is_repair) || chunk->chunk_bytes == 0 ||
-        chunk->block_bytes == 0) {
+        chunk->block_bytes == 0 || chunk->way >= CO_WAY_END) {
         return -EPROTO;
     }
     uint64_t start = (uint64_t)chunk->psn * chunk->chunk_bytes;
@@ -276,6 +279,7 @@ size_t co_wire_read_offer_bytes(unsigned entries)
 void co_wire_read_offer_encode(uint8_t *to, const struct co_read_offer_body *body)
 {
     struct wire_read_offer wire = {.source = htole16(body->source),
+                                   .way = body->way,
                                    .label = body->label,
                                    .key = htole32(body->key),
                                    .address = htole64(body->address),
@@ -295,6 +299,7 @@ void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *f
     struct wire_read_offer wire;
     memcpy(&wire, from, sizeof(wire));
     *body = (struct co_read_offer_body){.source = le16toh(wire.source),
+                                        .way = wire.way < CO_WAY_END ? wire.way : CO_WAY_UNSAID,
                                         .label = co_wire_is_nack_label(wire.label) ? wire.label : 0,
                                         .key = le32toh(wire.key),
                                         .address = le64toh(wire.address),

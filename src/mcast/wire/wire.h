@@ -10,7 +10,7 @@
 //            +--------+--------+-----------------+--------------+---------------+
 //           12               16                        22               24
 //            +----------------+------------------------+----------------+--------
-//            | PSN            | block bytes (48 bits)  | chunk bytes    | payload
+//            | PSN            | block bytes (46), way  | chunk bytes    | payload
 //            +----------------+------------------------+----------------+--------
 //  control     0        1        2        3        4              8
 //            +--------+--------+-----------------+--------------+---------------+
@@ -29,13 +29,14 @@
 #include <string.h>
 
 #include "base/auth/auth.h"
+#include "mcast/wire/agreed_ways.h"
 
-#define CO_WIRE_VERSION 2
+#define CO_WIRE_VERSION 3
 #define CO_WIRE_HEAD_BYTES 24
 #define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_END_OF_BLOCK
 #define CO_WIRE_CREDIT_SHIFT_MAX 32
 #define CO_CONTROL_MAX 1200 // body bytes of one control message
-#define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
+#define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 46) - 1)
 
 enum co_wire_kind {
     CO_WIRE_CHUNK = 1,
@@ -67,6 +68,7 @@ struct co_chunk {
     uint32_t operation;
     uint32_t psn; // position in the block, in chunks
     uint64_t block_bytes;
+    uint8_t way;          // enum co_way: which one later allgathers go, in the block of who says it
     bool is_repair;       // sent again on request
     bool is_contribution; // to the collector alone, and no credit is asked for
     uint8_t credit_shift; // of a first transmission: report every 2^(it - 1) chunks of the source; 0: as usual
@@ -111,6 +113,7 @@ struct co_nack_range {
 };
 struct co_read_offer_body { // followed by `entries` of co_read_offer_chunk
     uint16_t source;
+    uint8_t way;   // of the chunks
     uint8_t label; // of the NACK; the chunks bear it, as if they were sent
     uint32_t key;
     uint64_t address; // of the block's first byte, in the sender's process; only these chunks are sure to be lent

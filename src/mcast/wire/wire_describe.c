@@ -71,6 +71,9 @@ static void line_add_chunk(struct line *line, const struct co_chunk *chunk)
         line_add(line, ", repair");
         line_add_label(line, chunk->label);
     }
+    if (chunk->way != CO_WAY_UNSAID) {
+        line_add(line, ", later ones %s", chunk->way == CO_WAY_COLLECTED ? "collected" : "apart");
+    }
     if (chunk->credit_shift > 0) {
         line_add(line, ", credit every %" PRIu64, UINT64_C(1) << (chunk->credit_shift - 1));
     }

@@ -140,7 +140,7 @@ static size_t invent(uint8_t *data, unsigned random)
         random = random * 1103515245 + 12345;
         data[i] = (uint8_t)(random >> 16);
     }
-    data[0] = (uint8_t)(0x21 + random % 3); // looks like ours at first sight
+    data[0] = (uint8_t)(0x31 + random % 3); // looks like ours at first sight
     return bytes;
 }
 

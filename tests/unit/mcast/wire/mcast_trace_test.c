@@ -151,7 +151,7 @@ static void any_bytes_are_described(void **state)
             data[j] = (uint8_t)(random >> 16);
         }
         if (bytes > 24) { // most heads would not be looked into
-            data[0] = 0x22;
+            data[0] = 0x32;
             data[1] = (uint8_t)(i % 12);
             data[20] = (uint8_t)((bytes - 24) & 255);
             data[21] = (uint8_t)((bytes - 24) >> 8);

@@ -33,8 +33,29 @@ static void of_the_same_block(void **state)
     }
 }
 
+// Which way later ones go stands above the block's bytes, of which nothing is lost.
+static void way_bytes(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1, 301, CO_WIRE_BLOCK_BYTES_MAX};
+    for (unsigned i = 0; i < 3 * CO_WAY_END; i++) {
+        struct co_chunk chunk = {.chunk_bytes = 64, .block_bytes = sizes[i / CO_WAY_END], .way = i % CO_WAY_END}, back;
+        uint8_t data[CO_WIRE_HEAD_BYTES + 64] = {0}, unsaid[CO_WIRE_HEAD_BYTES];
+        size_t bytes = CO_WIRE_HEAD_BYTES + (chunk.block_bytes < 64 ? chunk.block_bytes : 64);
+        co_wire_chunk_encode(data, &chunk);
+        assert_int_equal(co_wire_chunk_decode(&back, data, bytes), 0);
+        assert_int_equal(back.way, chunk.way);
+        assert_true(back.block_bytes == chunk.block_bytes);
+        chunk.way = CO_WAY_UNSAID;
+        co_wire_chunk_encode(unsaid, &chunk);
+        assert_int_equal(data[21] ^ unsaid[21], back.way << 6);
+        data[21] = unsaid[21];
+        assert_memory_equal(data, unsaid, sizeof(unsaid));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_same_block)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_same_block), cmocka_unit_test(way_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,11 @@
 
 #include "mcast/wire/wire.h"
 
-static const uint8_t GOLDEN_CHUNK[CO_WIRE_HEAD_BYTES] = {0x21, 0x01, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12,
+static const uint8_t GOLDEN_CHUNK[CO_WIRE_HEAD_BYTES] = {0x31, 0x01, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12,
                                                          0xef, 0xcd, 0xab, 0x89, 0x04, 0x00, 0x00, 0x00,
                                                          0x2d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00};
 
-static const uint8_t GOLDEN_CONTROL[CO_WIRE_HEAD_BYTES] = {0x22, 0x03, 0x02, 0x01, 0x78, 0x56, 0x34, 0x12,
+static const uint8_t GOLDEN_CONTROL[CO_WIRE_HEAD_BYTES] = {0x32, 0x03, 0x02, 0x01, 0x78, 0x56, 0x34, 0x12,
                                                            0x44, 0x33, 0x22, 0x11, 0x08, 0x07, 0x06, 0x05,
                                                            0x04, 0x03, 0x02, 0x01, 0x14, 0x00, 0x02, 0x00};
 
@@ -84,7 +84,7 @@ static void contribution_bytes(void **state)
     chunk.is_repair = false;
     chunk.is_contribution = true;
     co_wire_chunk_encode(data, &chunk);
-    assert_int_equal(data[0], 0x23);
+    assert_int_equal(data[0], 0x33);
     assert_int_equal(data[1], 0);
     assert_memory_equal(data + 2, GOLDEN_CHUNK + 2, sizeof(GOLDEN_CHUNK) - 2);
     assert_int_equal(co_wire_kind(data, sizeof(data)), CO_WIRE_CONTRIBUTION);
@@ -124,7 +124,7 @@ static void nonces(void **state)
     }
 }
 
-static void block_of_48_bits(void **state)
+static void block_of_46_bits(void **state)
 {
     (void)state;
     struct co_chunk chunk = golden_chunk(), back;
@@ -209,12 +209,13 @@ static void nack_body(void **state)
 static void read_offer_body(void **state)
 {
     (void)state;
-    static const uint8_t golden[] = {0x0b, 0x0a, 0, 0x43, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+    static const uint8_t golden[] = {0x0b, 0x0a, 2, 0x43, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
                                      0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0, 0,
                                      // chunks
                                      9, 0, 0, 0, 0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf, //
                                      7, 0, 0, 1, 0xb0, 1, 2, 3, 4, 5, 6, 0xb7, 0, 0, 0, 0, 0, 0, 0, 0};
     struct co_read_offer_body body = {.source = 0x0a0b,
+                                      .way = CO_WAY_APART,
                                       .label = co_wire_nack_label(67),
                                       .key = 0x01020304,
                                       .address = 0x1112131415161718,
@@ -231,6 +232,7 @@ static void read_offer_body(void **state)
     assert_memory_equal(data, golden, sizeof(golden));
     co_wire_read_offer_decode(&back, data);
     assert_int_equal(back.source, body.source);
+    assert_int_equal(back.way, body.way);
     assert_int_equal(back.label, body.label);
     assert_int_equal(back.key, body.key);
     assert_int_equal(back.address, body.address);
@@ -241,8 +243,10 @@ static void read_offer_body(void **state)
         assert_memory_equal(&chunk, &chunks[i], sizeof(chunk));
     }
     data[3] = 0x80; // no label
+    data[2] = CO_WAY_END;
     co_wire_read_offer_decode(&back, data);
     assert_int_equal(back.label, 0);
+    assert_int_equal(back.way, CO_WAY_UNSAID);
 }
 
 static int decode_chunk_with(size_t offset, uint8_t value, size_t bytes)
@@ -258,12 +262,12 @@ static void chunks_refused(void **state)
 {
     (void)state;
     const size_t good = CO_WIRE_HEAD_BYTES + 45;
-    assert_int_equal(decode_chunk_with(0, 0x21, good), 0);
-    assert_true(decode_chunk_with(0, 0x11, good) < 0); // another version
+    assert_int_equal(decode_chunk_with(0, 0x31, good), 0);
+    assert_true(decode_chunk_with(0, 0x21, good) < 0); // another version
     assert_true(decode_chunk_with(0, 0x01, good) < 0);
-    assert_true(decode_chunk_with(0, 0x20, good) < 0); // another kind
-    assert_true(decode_chunk_with(0, 0x22, good) < 0);
-    assert_true(decode_chunk_with(0, 0x23, good) < 0);
+    assert_true(decode_chunk_with(0, 0x30, good) < 0); // another kind
+    assert_true(decode_chunk_with(0, 0x32, good) < 0);
+    assert_true(decode_chunk_with(0, 0x33, good) < 0);
     assert_true(decode_chunk_with(1, 3, good) < 0); // a repair with what is no label of a request
     assert_int_equal(decode_chunk_with(1, CO_WIRE_CREDIT_SHIFT_MAX << 1, good), 0);
     assert_true(decode_chunk_with(1, (CO_WIRE_CREDIT_SHIFT_MAX + 1) << 1, good) < 0); // more than can be counted
@@ -273,8 +277,9 @@ static void chunks_refused(void **state)
     assert_int_equal(decode_chunk_with(12, 3, CO_WIRE_HEAD_BYTES + 64), 0);
     assert_true(decode_chunk_with(22, 0, good) < 0); // chunks of no bytes
     assert_true(decode_chunk_with(16, 0x2e, good) < 0);
+    assert_true(decode_chunk_with(21, CO_WAY_END << 6, good) < 0); // there is no such way
     for (size_t bytes = 0; bytes < 200; bytes++) {
-        assert_int_equal(decode_chunk_with(0, 0x21, bytes) == 0, bytes == good);
+        assert_int_equal(decode_chunk_with(0, 0x31, bytes) == 0, bytes == good);
     }
     struct co_chunk empty = golden_chunk(), back;
     uint8_t data[CO_WIRE_HEAD_BYTES];
@@ -373,7 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunk_bytes),      cmocka_unit_test(contribution_bytes),
-        cmocka_unit_test(block_of_48_bits), cmocka_unit_test(control_bytes),
+        cmocka_unit_test(block_of_46_bits), cmocka_unit_test(control_bytes),
         cmocka_unit_test(ack_body),         cmocka_unit_test(nack_body),
         cmocka_unit_test(read_offer_body),  cmocka_unit_test(nonces),
         cmocka_unit_test(chunks_refused),   cmocka_unit_test(control_refused),
