@@ -29,7 +29,7 @@ enum { CHUNK = 1400, AT_ONCE_MAX = 16, COLLECT = 32768 };
 enum { TIMES = 4, TIMES_OF_MANY = 2, MANY = 64 };
 // What a member may ask for before it knows anything of its port: CO_REPAIR_WINDOW_START, each operation.
 enum { FREE_REPAIRS = 16 };
-enum { UNDECIDED = 250 }; // operations before those that are counted
+enum { UNDECIDED = 250 };          // operations before those that are counted
 enum { DEAF = 3, DEAF_TIMES = 3 }; // which member, and how often before it hears again
 enum { LIMIT_S = 600 };
 enum { BURST = 65536, IDLE_S = 10 }; // as the laboratory's shapers
@@ -257,8 +257,8 @@ static double lost_bytes(const struct job *job, uint64_t injected)
            unheard * row->kib * 1024 * row->outstanding * times_of(row);
 }
 
-// One member hears no multicast any more, or again; or which way is the faster one has been found out: after it has been
-// so for a while, which is not counted.
+// One member hears no multicast any more, or again; or which way is the faster one has been found out: after it has
+// been so for a while, which is not counted.
 static void prepare(struct job *job)
 {
     for (unsigned i = 0; i < UNDECIDED && row_is_decided(job->row); i++) {

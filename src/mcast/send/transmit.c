@@ -221,9 +221,8 @@ bool co_transmit_account(const struct co_send_part *part)
 static struct co_chunk own_chunk(const struct co_send_part *part)
 {
     int self = part->op->group->self;
-    return (struct co_chunk){.source = (uint16_t)self,
-                             .way = co_operation_way_said(part->op, self),
-                             .credit_shift = part->credit_shift};
+    return (struct co_chunk){
+        .source = (uint16_t)self, .way = co_operation_way_said(part->op, self), .credit_shift = part->credit_shift};
 }
 
 void co_operation_transmit(struct co_mcast_op *op)

@@ -10,12 +10,12 @@
 
 #include "mcast/wire/agreed_ways.h"
 
-#define CO_WAY_TRIAL_WARM 16           // operations of a class before its first spell: most programs have no more
-#define CO_WAY_TRIAL_SPELL 8           // that go the other way, and as many before them are looked at
-#define CO_WAY_TRIAL_SKIPPED 2         // of these, which still meet what the way before has left in queues
-#define CO_WAY_TRIAL_WINS 2            // spells
-#define CO_WAY_TRIAL_CLEARLY 10        // one part in so many faster
-#define CO_WAY_TRIAL_AGAIN 1024        // operations of the class from a race to the next; doubles,
+#define CO_WAY_TRIAL_WARM 16    // operations of a class before its first spell: most programs have no more
+#define CO_WAY_TRIAL_SPELL 8    // that go the other way, and as many before them are looked at
+#define CO_WAY_TRIAL_SKIPPED 2  // of these, which still meet what the way before has left in queues
+#define CO_WAY_TRIAL_WINS 2     // spells
+#define CO_WAY_TRIAL_CLEARLY 10 // one part in so many faster
+#define CO_WAY_TRIAL_AGAIN 1024 // operations of the class from a race to the next; doubles,
 #define CO_WAY_TRIAL_AGAIN_MOST 65536
 
 struct co_way_trial {

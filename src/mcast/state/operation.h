@@ -57,9 +57,9 @@ struct co_mcast_op {
     uint32_t contributed;         // chunks of the one that is being sent; at the collector: member to ask next
     // An allgather that may go either way (agreed_ways.h). Enum co_way.
     bool is_either_way, awaits_way; // which has yet to be heard in it
-    uint8_t way_called; // by this member, if it is the one that says so
-    uint8_t way_said;   // in the chunks that all members hear
-    uint64_t timed_ns;  // when it began, where it is timed; 0: it is not
+    uint8_t way_called;             // by this member, if it is the one that says so
+    uint8_t way_said;               // in the chunks that all members hear
+    uint64_t timed_ns;              // when it began, where it is timed; 0: it is not
 };
 
 static inline bool co_operation_has_to_send(const struct co_mcast_op *op)

@@ -26,8 +26,8 @@ enum co_way {
 struct co_agreed_ways {
     struct co_said_way {
         uint8_t class, way;
-        bool is_awaited; // has yet to be heard
-    } said[CO_WAYS_LATER];              // by the operation's number, of the latest ones
+        bool is_awaited;               // has yet to be heard
+    } said[CO_WAYS_LATER];             // by the operation's number, of the latest ones
     uint8_t in_force[CO_WAYS_CLASSES]; // up to those
 };
 
@@ -35,7 +35,7 @@ static inline unsigned co_way_class(size_t bytes)
 {
     unsigned class = 0;
     while (class < CO_WAYS_CLASSES - 1 && bytes >> (class + 1) > 0) {
-        class++;
+        class ++;
     }
     return class;
 }
@@ -61,7 +61,7 @@ static inline void co_agreed_ways_begin(struct co_agreed_ways *ways, uint32_t nu
     if (said->way != CO_WAY_UNSAID) {
         ways->in_force[said->class] = said->way;
     }
-    *said = (struct co_said_way){.class = (uint8_t)class, .way = CO_WAY_UNSAID, .is_awaited = is_awaited};
+    *said = (struct co_said_way){.class = (uint8_t) class, .way = CO_WAY_UNSAID, .is_awaited = is_awaited};
 }
 
 // Of one for which it is awaited. CO_WAY_UNSAID also says that there will be no other.

@@ -14,7 +14,7 @@ static void classes_by_bytes(void **state)
 {
     (void)state;
     assert_int_equal(co_way_class(1), 0);
-    for (unsigned class = 1; class < CO_WAYS_CLASSES; class++) {
+    for (unsigned class = 1; class < CO_WAYS_CLASSES; class ++) {
         assert_int_equal(co_way_class(((size_t)1 << class) - 1), class - 1);
         assert_int_equal(co_way_class((size_t)1 << class), class);
     }
