@@ -16,11 +16,14 @@ enum { ENDS = 2 };
 
 bool co_unreached_is(const void *address, size_t bytes)
 {
+    if (bytes == 0) {
+        return false;
+    }
     char copies[ENDS];
     struct iovec here = {copies, ENDS};
     struct iovec ends[ENDS] = {{(void *)(uintptr_t)address, 1}, {(char *)(uintptr_t)address + (bytes - 1), 1}};
     pid_t self = getpid();
-    ssize_t read = bytes == 0 ? ENDS : process_vm_readv(self, &here, 1, ends, ENDS, 0);
+    ssize_t read = process_vm_readv(self, &here, 1, ends, ENDS, 0);
     if (read == ENDS || (read < 0 && errno != EFAULT)) {
         return false;
     }
