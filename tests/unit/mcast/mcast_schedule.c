@@ -110,7 +110,6 @@ static void start_step(struct schedule *schedule, int rank, struct schedule_step
     size_t bytes = schedule_step_bytes(schedule, step);
     uint64_t now = co_loopback_now_ns(schedule->hub);
     step->buffer[rank] = calloc(1, bytes + 16);
-    open_group(schedule->ranks[rank].mcast, group, rank);
     if (step->root < 0) {
         share(schedule, step, rank, self, true);
         assert_int_equal(
@@ -184,6 +183,11 @@ static int act(struct schedule *schedule, int rank)
             mine->start_ns = now + step->pause_ns[rank];
         }
         if (now < mine->start_ns) {
+            break;
+        }
+        struct schedule_group *group = &schedule->groups[step->group];
+        open_group(mine->mcast, group, rank);
+        if (!co_mcast_group_may_start(group->open[rank])) { // as in the engine
             break;
         }
         start_step(schedule, rank, step);
