@@ -65,14 +65,12 @@ static uint64_t started_now(const struct co_shm_process *peer)
     return started(folder);
 }
 
-// Certain only: a process that /proc hides or cannot show is gone when its number is free.
+// Certain only: a process that /proc hides or cannot show is gone when its number is free, which is asked last: a number
+// may become free while /proc is looked at.
 static bool is_gone_by_number(const struct co_shm_process *peer)
 {
-    if (kill((pid_t)peer->pid, 0) != 0 && errno == ESRCH) {
-        return true;
-    }
     uint64_t now = peer->started != 0 ? started_now(peer) : 0;
-    return now != 0 && now != peer->started;
+    return now != 0 ? now != peer->started : kill((pid_t)peer->pid, 0) != 0 && errno == ESRCH;
 }
 
 static bool has_its_start(const struct co_shm_process *peer)
