@@ -65,8 +65,8 @@ static uint64_t started_now(const struct co_shm_process *peer)
     return started(folder);
 }
 
-// Certain only: a process that /proc hides or cannot show is gone when its number is free, which is asked last: a number
-// may become free while /proc is looked at.
+// Certain only: a process that /proc hides or cannot show is gone when its number is free, which is asked last: a
+// number may become free while /proc is looked at.
 static bool is_gone_by_number(const struct co_shm_process *peer)
 {
     uint64_t now = peer->started != 0 ? started_now(peer) : 0;
