@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/fnv.h"
 #include "base/atomics.h"
@@ -48,28 +47,18 @@ static char *next_complaint(void)
     return complaint_count < COMPLAINTS_MAX ? complaints[complaint_count++] : NULL;
 }
 
-static bool is_no(const char *text)
-{
-    static const char *const words[] = {"0", "no", "off", "false"};
-    bool is_one = false;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        is_one = is_one || strcasecmp(text, words[i]) == 0;
-    }
-    return is_one;
-}
-
 static void load_row(enum co_setting_id id)
 {
     const struct co_setting_row *row = &rows[id];
     const char *text = getenv(row->name);
 
     co_setting_parse(row, row->value, &numbers[id]); // a unit test proves that every default parses
-    if (!text || !*text || (row->type == CO_SETTING_FILE && is_no(text))) {
+    if (!text || !*text) {
         return;
     }
     int result = co_setting_parse(row, text, &numbers[id]);
     if (result == 0) {
-        texts[id] = strdup(text);
+        texts[id] = row->type == CO_SETTING_FILE && numbers[id] == 0 ? NULL : strdup(text);
         return;
     }
     char *sentence = next_complaint();

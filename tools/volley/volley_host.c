@@ -28,6 +28,7 @@ enum {
 #define SENDING_NS (3 * CO_NS_PER_S)
 #define FAST_NS CO_NS_PER_S         // slow links have shown what they are
 #define TAKING_NS (8 * CO_NS_PER_S) // of a volley from before its first to behind its ends: strangers may send for ever
+#define DRAINING_NS CO_NS_PER_S     // strangers may be faster than that, too
 #define IS_END (UINT32_C(1) << 31)
 
 struct mark {
@@ -55,7 +56,8 @@ void co_volley_prepare(struct co_volley_socket *socket, int fd)
 void co_volley_drain(struct co_volley_socket *socket)
 {
     char byte;
-    while (recv(socket->fd, &byte, sizeof byte, MSG_DONTWAIT) >= 0) {
+    uint64_t until_ns = co_clock_now_ns() + DRAINING_NS;
+    while (recv(socket->fd, &byte, sizeof byte, MSG_DONTWAIT) >= 0 && co_clock_now_ns() < until_ns) {
     }
     socket->overflows = count_overflows(socket->fd);
 }

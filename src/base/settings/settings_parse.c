@@ -24,12 +24,13 @@ static int parse_bool(const char *text, int64_t *number)
     return -EINVAL;
 }
 
-// Who answers yes where a path is asked for means something else than a file of that name.
+// 1: a path, 0: none. Who answers yes where a path is asked for means something else than a file of that name.
 static int parse_file(const char *text, int64_t *number)
 {
     int64_t is_yes = 0;
-    *number = 0;
-    return parse_bool(text, &is_yes) == 0 && is_yes ? -EINVAL : 0;
+    bool is_answer = parse_bool(text, &is_yes) == 0;
+    *number = !is_answer && *text != '\0';
+    return is_yes ? -EINVAL : 0;
 }
 
 static int find_choice(const char *choices, const char *text, size_t length, int64_t *number)

@@ -97,9 +97,7 @@ void co_way_trial_take(struct co_way_trial *trial, enum co_way way, uint64_t ns)
     uint8_t *count = &trial->counts[way];
     trial->latest_ns[way][*count % CO_WAY_TRIAL_SPELL] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
     *count = (uint8_t)(*count + 1 < 2 * CO_WAY_TRIAL_SPELL ? *count + 1 : CO_WAY_TRIAL_SPELL);
-    if (is_other && *count == CO_WAY_TRIAL_SPELL) {
-        if (trial->counts[trial->standing] >= CO_WAY_TRIAL_SPELL) {
-            judge(trial);
-        }
+    if (is_other && *count == CO_WAY_TRIAL_SPELL && trial->counts[trial->standing] >= CO_WAY_TRIAL_SPELL) {
+        judge(trial);
     }
 }

@@ -33,11 +33,8 @@ struct co_agreed_ways {
 
 static inline unsigned co_way_class(size_t bytes)
 {
-    unsigned class = 0;
-    while (class < CO_WAYS_CLASSES - 1 && bytes >> (class + 1) > 0) {
-        class ++;
-    }
-    return class;
+    unsigned logarithm = 63U - (unsigned)__builtin_clzll((unsigned long long)bytes | 1);
+    return logarithm < CO_WAYS_CLASSES ? logarithm : CO_WAYS_CLASSES - 1;
 }
 
 // All words that count for the next operation, which is `number`, are known here.

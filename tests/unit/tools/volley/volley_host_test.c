@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,6 +115,9 @@ static void strangers_keep_nobody(void **state)
     (void)state;
     pid_t stranger = fork();
     assert_true(stranger >= 0);
+    if (stranger == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
     while (stranger == 0) {
         sendto(from, "stranger", 8, 0, (struct sockaddr *)&address, sizeof address);
         usleep(100000);
