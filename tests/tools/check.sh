@@ -16,6 +16,8 @@ export TOOL_TEST_NOTES="$work/notes"
 # Two ranks on a machine with one core, and root, are no reason to fail here.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+# A folder of its own: where jobs share one, the last to leave removes it, and the next one to come may fail.
+export OMPI_MCA_orte_tmpdir_base="$work" PRTE_MCA_prte_tmpdir_base="$work"
 unset LD_PRELOAD
 # As in the Makefile.
 warnings_fail=""
