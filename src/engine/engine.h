@@ -123,6 +123,9 @@ const struct co_team_facts *co_team_facts(const struct co_team *team);
 
 // Trials, which find out in the job which side is faster (decide/adapt.h), for communicators with such facts.
 bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts);
+// Whether such a call counts for them, by facts that are equal on all members.
+bool co_trials_count(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                     size_t bytes);
 #define CO_TRIALS_AFTER 4 // calls of a communicator, which are counted by who makes them
 unsigned co_trials_class(enum co_call call, size_t bytes);
 // Once so many were made and the next one is at hand; `class`: theirs, if they and the next one were all of one.
@@ -130,10 +133,10 @@ unsigned co_trials_class(enum co_call call, size_t bytes);
 void co_team_trials_open(struct co_team *team, unsigned class);
 
 // As co_team_decide, for a blocking collective of a team whose trials are open and whose arguments are right: counts
-// it, on all members alike. At some calls the members exchange words for it. *trial_ns: when a trial began, else left
-// alone.
+// it, on all members alike. At some calls the members exchange words for it. *trial_ns: when it began, if it is to be
+// timed, else left alone.
 enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns);
-// The same for one that waits for nobody: by the last verdict, if it has no root.
+// The same for one that waits for nobody: by the last verdict, if it has no root and all calls have trials.
 enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes);
 // Of a call that ended well.
 void co_team_trial_end(struct co_team *team, uint64_t began_ns);

@@ -81,7 +81,7 @@ struct co_engine {
     char verbs_text[200];                       // what it uses, or why it is not used
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
-    bool adapts, adapts_between_hosts; // trials decide, where settings do not
+    bool adapts, adapts_long_allgathers; // trials decide, where settings do not; only those between hosts
     uint64_t opened_ns;
     _Atomic uint64_t trials_spent_ns, trials_earned_ns; // of all teams,
     _Atomic uint64_t trials_waited_ns;                  // and what roots have waited in vain at exchanges

@@ -46,11 +46,17 @@ static uint64_t digest_of(const struct co_adapt *adapt, const struct co_adapt_ca
     return digest | 1; // never 0
 }
 
+static uint64_t usual_of(const struct co_adapt *adapt, unsigned key)
+{
+    unsigned slot = adapt->slot[key];
+    return slot == 0 ? 0 : adapt->classes[slot - 1].usual_ns;
+}
+
 void co_adapt_say(const struct co_adapt *adapt, const struct co_adapt_call *call, uint64_t now_ns, uint64_t left_ns,
                   struct co_adapt_word *word)
 {
     *word = (struct co_adapt_word){.digest = digest_of(adapt, call),
-                                   .trial_ns = adapt->trial_ns,
+                                   .trial_ns = adapt->trial != NULL ? adapt->trial_ns : usual_of(adapt, call->key),
                                    .exchange_ns = adapt->exchange_ns,
                                    .since_ns = adapt->exchange_end_ns == 0 ? 0 : now_ns - adapt->exchange_end_ns,
                                    .left_ns = left_ns,
@@ -110,14 +116,15 @@ static void take_trial(struct co_adapt *adapt, const struct co_adapt_word *all, 
 
 static bool is_due(const struct co_adapt_class *of)
 {
-    return !of->is_fixed && ((of->phase == CO_ADAPT_COUNTED && of->calls >= CO_ADAPT_WARM) ||
-                             (of->phase == CO_ADAPT_STANDS && of->calls >= of->watch_at));
+    return !of->is_fixed && !of->is_slow &&
+           ((of->phase == CO_ADAPT_COUNTED && of->calls >= CO_ADAPT_WARM) ||
+            (of->phase == CO_ADAPT_STANDS && of->calls >= of->watch_at));
 }
 
 // It will be with its next calls.
 static bool is_new(const struct co_adapt_class *of)
 {
-    return !of->is_fixed && of->phase == CO_ADAPT_COUNTED && of->is_live;
+    return !of->is_fixed && !of->is_slow && of->phase == CO_ADAPT_COUNTED && of->is_live;
 }
 
 static bool is_racing(const struct co_adapt_class *of)
@@ -137,10 +144,21 @@ static bool may_try(const struct co_adapt_class *of, uint64_t left_ns)
     return is_racing(of) && !of->is_fixed && (of->race.trials != 1 || can_pay(of, left_ns));
 }
 
+// A path that is the limit is so for either way, and trials would take long. `usual_ns`: as all have said, the longest.
+static void judge_path(struct co_adapt_class *of, const struct co_adapt_call *call, bool is_said, uint64_t usual_ns)
+{
+    if (call->slow_ns > 0 && (is_said || !of->has_path)) {
+        of->is_slow = !is_said || usual_ns == 0 || usual_ns > call->slow_ns;
+        of->has_path = true;
+    }
+}
+
 // Counts the call at hand, and takes its class into a race if that is due.
-static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_adapt_call *call)
+static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_adapt_call *call, bool is_said,
+                                        uint64_t usual_ns)
 {
     struct co_adapt_class *of = co_adapt_find(adapt, call->key);
+    judge_path(of, call, is_said, usual_ns);
     of->is_fixed = of->is_fixed || !call->can_change || of == &adapt->classes[CO_ADAPT_CLASSES];
     of->is_split = call->is_split;
     if (is_due(of)) {
@@ -149,6 +167,7 @@ static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_
     }
     of->calls++;
     of->is_live = true;
+    adapt->latest = of;
     return of;
 }
 
@@ -213,6 +232,7 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
         step.has_ended = adapt->has_ended = true;
         return step;
     }
+    bool was_trial = adapt->trial != NULL;
     take_trial(adapt, &all, &step);
     adapt->trial_ns = 0;
     adapt->was_disturbed = false;
@@ -220,7 +240,7 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
         adapt->cost_ns = adapt->cost_ns == 0 ? all.exchange_ns : (3 * adapt->cost_ns + all.exchange_ns) / 4;
     }
     step.spent_ns += call->number == adapt->calls + 1 ? adapt->cost_ns : 0; // checkpoints have a bound of their own
-    struct co_adapt_class *of = take_call(adapt, call);
+    struct co_adapt_class *of = take_call(adapt, call, !was_trial, all.trial_ns);
     step.way = co_adapt_way_in_force(of);
     if (may_try(of, all.left_ns)) {
         adapt->trial = of;
@@ -242,8 +262,13 @@ void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t 
     adapt->exchange_end_ns = ended_ns;
 }
 
-void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns, bool is_disturbed)
+void co_adapt_note_call(struct co_adapt *adapt, uint64_t ns, bool is_disturbed)
 {
-    adapt->trial_ns = ns;
-    adapt->was_disturbed = is_disturbed;
+    struct co_adapt_class *of = adapt->latest;
+    if (adapt->trial != NULL) {
+        adapt->trial_ns = ns;
+        adapt->was_disturbed = is_disturbed;
+    } else if (of != NULL && (of->usual_ns == 0 || ns < of->usual_ns)) {
+        of->usual_ns = ns;
+    }
 }

@@ -61,9 +61,12 @@ struct co_adapt_class {
     uint16_t key;
     uint8_t phase, prior, way;
     uint8_t doubts;
-    bool is_live;  // called since the last exchange
-    bool is_fixed; // something else than the prior decides, or there was no room for it
-    bool is_split; // the prior is not one way for the whole class
+    bool is_live;      // called since the last exchange
+    bool is_fixed;     // something else than the prior decides, or there was no room for it
+    bool is_split;     // the prior is not one way for the whole class
+    bool has_path;     // between members,
+    bool is_slow;      // which seems to be what holds it up, whichever way it goes: no trials
+    uint64_t usual_ns; // the least that a call without trial has taken here; 0: not known
     uint64_t calls;
     uint64_t counted;              // of these, for what verdicts gain
     uint64_t first_at, decided_at; // number of the call with the first verdict; calls before the last one
@@ -85,6 +88,7 @@ struct co_adapt {
     uint64_t calls;                  // of the team at the last exchange
     uint64_t cost_ns;                // of an exchange, as agreed
     struct co_adapt_class *trial;    // of the call of the last exchange, NULL: none
+    struct co_adapt_class *latest;   // of the last call
     enum co_adapt_way trial_way;
     uint64_t trial_ns;  // ours, and below
     bool was_disturbed; // in it
@@ -93,11 +97,11 @@ struct co_adapt {
 
 // What a member tells. All zero: it cannot take part.
 struct co_adapt_word {
-    uint64_t digest;       // never 0
-    uint64_t trial_ns;     // of the trial before; 0: there was none
-    uint64_t exchange_ns;  // that the exchange before took here, 0: who knows; the least of all is what one costs
-    uint64_t since_ns;     // since then
-    uint64_t left_ns;      // that may yet be spent on trials and exchanges
+    uint64_t digest;      // never 0
+    uint64_t trial_ns;    // of the trial before; if there was none, what calls of this class usually take; 0: not known
+    uint64_t exchange_ns; // that the exchange before took here, 0: who knows; the least of all is what one costs
+    uint64_t since_ns;    // since then
+    uint64_t left_ns;     // that may yet be spent on trials and exchanges
     uint64_t is_disturbed; // 1: lost its processor during the trial before
 };
 
@@ -108,12 +112,13 @@ struct co_adapt_call {
     bool can_change;         // nothing but the prior decides
     enum co_adapt_way prior; // of the class
     bool is_split;           // the prior is not one way for the whole class
+    uint64_t slow_ns;        // what usually takes longer has no trials; 0: all may have them
 };
 
 struct co_adapt_step {
     bool has_ended;        // no exchange follows
     enum co_adapt_way way; // CO_ADAPT_PRIOR: as if there were no trials
-    bool is_trial;         // to be timed, from now to its end: co_adapt_note_trial
+    bool is_trial;         // to be timed, from now to its end: co_adapt_note_call
     bool has_verdict;      // of the class of the trial before
     bool has_changed;      // it is another one than before
     uint64_t spent_ns;     // to be charged
@@ -157,7 +162,8 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
 
 // `is_disturbed`: this member lost its processor meanwhile.
 void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns, bool is_disturbed);
-void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns, bool is_disturbed);
+// Of the last call, whether it was a trial or not.
+void co_adapt_note_call(struct co_adapt *adapt, uint64_t ns, bool is_disturbed);
 
 // For the report: over the prior, by the times of its races; negative: lost.
 int64_t co_adapt_gained_ns(const struct co_adapt_class *of);
@@ -181,6 +187,7 @@ static inline enum co_adapt_way co_adapt_count(struct co_adapt *adapt, unsigned 
     struct co_adapt_class *of = co_adapt_find(adapt, key);
     of->calls++;
     of->is_live = true;
+    adapt->latest = of;
     return co_adapt_way_in_force(of);
 }
 

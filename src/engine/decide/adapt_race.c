@@ -62,6 +62,15 @@ static uint64_t second_least(const uint64_t *ns, unsigned count)
     return second;
 }
 
+static uint64_t sum(const uint64_t ns[CO_ADAPT_ROUNDS])
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < CO_ADAPT_ROUNDS; i++) {
+        all += ns[i];
+    }
+    return all;
+}
+
 int64_t co_adapt_gained_ns(const struct co_adapt_class *of)
 {
     int64_t calls = (int64_t)(of->calls - of->decided_at);
@@ -113,7 +122,9 @@ static void end_first_race(struct co_adapt_class *of, uint64_t left_ns, struct c
     bool prior_wins, is_over = rounds == CO_ADAPT_ROUNDS;
     uint64_t (*judge)(const uint64_t *, unsigned) = is_over ? second_least : least;
     if (is_over) {
-        prior_wins = judge(of_prior, rounds) <= TIE(judge(of_other, rounds));
+        // Of many hosts one is always disturbed: a way that is short at best and long on average has not won there.
+        prior_wins =
+            judge(of_prior, rounds) <= TIE(judge(of_other, rounds)) || (of->has_path && sum(of_prior) <= sum(of_other));
     } else {
         // The other way may be slow at first, at each root that has not used it yet: it has lost only after all its
         // trials, unless there is nothing left to pay them with.

@@ -24,24 +24,32 @@
 _Static_assert(CO_TRIALS_AFTER == CO_ADAPT_WARM, "a communicator of one class goes on trial at once");
 
 #define RANKS_MOST 256 // whose words are on the stack: an exchange must not need memory
-#define PASSED_MOST 9  // the logarithm of calls between exchanges that a root passes by
+#define LONG_BYTES 65536
+#define SLOW_BYTES UINT64_C(64) // a microsecond, of what a member receives: of a path of half a Gbit/s
+#define PASSED_MOST 9           // the logarithm of calls between exchanges that a root passes by
 
 void co_trials_open(struct co_engine *engine)
 {
     int64_t setting = co_setting_number(CO_SET_ADAPT);
-    // Ranks that share cores measure their scheduler.
-    engine->adapts = setting == CO_YES || (setting == CO_AUTO && !engine->is_oversubscribed);
+    engine->adapts = setting == CO_YES;
     // Members on several hosts have no cheap word of a root's: its broadcasts wait at exchanges, and unequal lengths
-    // after a verdict let members wait for each other.
-    engine->adapts_between_hosts = setting == CO_YES;
+    // after a verdict let members wait for each other. In an allgather all wait for all anyway, and all lengths are
+    // one.
+    engine->adapts_long_allgathers = setting == CO_AUTO;
     engine->opened_ns = co_clock_now_ns();
 }
 
 bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts)
 {
     bool is_open = engine->policy[CO_CALL_BCAST] == CO_AUTO || engine->policy[CO_CALL_ALLGATHER] == CO_AUTO;
-    return engine->adapts && (facts->nodes == 1 || engine->adapts_between_hosts) && is_open &&
+    return (engine->adapts || (engine->adapts_long_allgathers && facts->nodes > 1)) && is_open &&
            facts->ranks <= RANKS_MOST && co_decide(&engine->tune, facts, CO_CALL_BCAST, 1, CO_YES) == CO_TAKE;
+}
+
+// Short ones cost as much as an exchange, and are castoff's business.
+bool co_trials_count(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call, size_t bytes)
+{
+    return engine->adapts || (!co_call_has_root(call) && bytes >= LONG_BYTES / (size_t)facts->ranks);
 }
 
 unsigned co_trials_class(enum co_call call, size_t bytes)
@@ -99,10 +107,18 @@ static uint64_t left_of(struct co_engine *engine, uint64_t now_ns)
                          co_load_relaxed(&engine->trials_earned_ns));
 }
 
-// Who shares its core with other ranks loses it to them as a matter of course: that is how long a way takes there.
-static uint64_t preemptions_of(const struct co_engine *engine)
+// Who shares its core with other ranks loses it to them as a matter of course: that is how long a way takes there. And
+// of many hosts one is always disturbed.
+static uint64_t preemptions_of(const struct co_team *team)
 {
-    return engine->is_oversubscribed ? 0 : co_clock_preemptions();
+    return team->engine->is_oversubscribed || !team->runs_inline ? 0 : co_clock_preemptions();
+}
+
+// What takes longer is as slow as its path: castoff saves bytes there, which no trial need show.
+static uint64_t slow_ns(const struct co_team *team, unsigned key)
+{
+    uint64_t received = co_adapt_key_bytes(key) * (uint64_t)(team->size - 1);
+    return team->engine->adapts ? 0 : received / SLOW_BYTES * CO_NS_PER_US;
 }
 
 // Between hosts, where all wait for all. CO_COUNCIL_HELD or -errno.
@@ -127,7 +143,7 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, const 
     struct co_engine *engine = team->engine;
     struct co_adapt *table = team->trials.table;
     struct co_adapt_word mine = {0}; // of who has no memory
-    uint64_t preemptions = preemptions_of(engine), began_ns = co_clock_now_ns(), left_ns = left_of(engine, began_ns);
+    uint64_t preemptions = preemptions_of(team), began_ns = co_clock_now_ns(), left_ns = left_of(engine, began_ns);
     // relaxed: a sum, of which this member makes what it likes
     uint64_t patience_ns = co_adapt_patience(began_ns - engine->opened_ns, co_load_relaxed(&engine->trials_waited_ns));
     if (table != NULL) {
@@ -144,7 +160,7 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, const 
         co_counter_add(CO_COUNT_ADAPT_PASSED, 1);
     } else {
         if (table != NULL) {
-            co_adapt_note_exchange(table, began_ns, ended_ns, preemptions_of(engine) != preemptions);
+            co_adapt_note_exchange(table, began_ns, ended_ns, preemptions_of(team) != preemptions);
         }
         co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
     }
@@ -211,7 +227,8 @@ static enum co_reason agree(struct co_team *team, enum co_call call, int chair, 
                                .key = key,
                                .can_change = can_change(engine, facts, call, bytes),
                                .prior = is_taken ? CO_ADAPT_CASTOFF : CO_ADAPT_NATIVE,
-                               .is_split = takes(team, call, co_adapt_key_bytes(key + 1) - 1) != is_taken};
+                               .is_split = takes(team, call, co_adapt_key_bytes(key + 1) - 1) != is_taken,
+                               .slow_ns = slow_ns(team, key)};
     struct co_council_call council = {.number = trials->calls, .chair = chair, .name = co_call_text(call)};
     struct co_adapt_word all;
     open_table(trials, key);
@@ -233,7 +250,7 @@ static enum co_reason agree(struct co_team *team, enum co_call call, int chair, 
     trials->passed = 0;
     trials->next = step.next;
     if (step.is_trial) {
-        trials->preemptions = preemptions_of(engine);
+        trials->preemptions = preemptions_of(team);
         *trial_ns = co_clock_now_ns();
     }
     bool has_way = step.way != CO_ADAPT_PRIOR && at.can_change;
@@ -243,6 +260,12 @@ static enum co_reason agree(struct co_team *team, enum co_call call, int chair, 
 enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns)
 {
     int chair = co_call_has_root(call) ? root : 0;
+    if (!co_trials_count(team->engine, &team->facts, call, bytes)) {
+        return co_team_decide(team->engine, &team->facts, call, bytes);
+    }
+    if (!team->engine->adapts) {
+        *trial_ns = co_clock_now_ns(); // each is timed
+    }
     return __builtin_expect(++team->trials.calls >= team->trials.next, 0) ? agree(team, call, chair, bytes, trial_ns)
                                                                           : choose(team, call, chair, bytes);
 }
@@ -251,7 +274,7 @@ enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call c
 {
     const struct co_adapt *table = team->trials.table;
     // Nobody can wait here for a root to say which way it goes, and its length may be another one.
-    if (table != NULL && team->engine->policy[call] == CO_AUTO && !co_call_has_root(call) &&
+    if (table != NULL && team->engine->adapts && team->engine->policy[call] == CO_AUTO && !co_call_has_root(call) &&
         !co_team_decide_by_proxies(team->engine, &team->facts, call, call, bytes)) {
         enum co_adapt_way way = co_adapt_way_of(table, co_trials_class(call, bytes));
         if (way != CO_ADAPT_PRIOR) {
@@ -266,7 +289,7 @@ void co_team_trial_end(struct co_team *team, uint64_t began_ns)
     const struct co_team_trials *trials = &team->trials;
     if (trials->table != NULL) {
         uint64_t took_ns = co_clock_now_ns() - began_ns + 1;
-        co_adapt_note_trial(trials->table, took_ns, preemptions_of(team->engine) != trials->preemptions);
+        co_adapt_note_call(trials->table, took_ns, preemptions_of(team) != trials->preemptions);
     }
 }
 

@@ -64,6 +64,18 @@ uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t sende
     return due_ns < own_ns + most_ns ? due_ns : own_ns + most_ns; // others may send for ever
 }
 
+// Operations too short to tell anything of the path would be paced for ever by what a slow beginning told. A rate by
+// which nothing is paced may stay: what is too fast shows by loss.
+static void forget_stale(struct co_send_rate *rate)
+{
+    if (++rate->untold < CO_SEND_RATE_UNTOLD || co_send_rate_is_fast(rate)) {
+        return;
+    }
+    rate->untold = 0;
+    rate->best[0] = rate->best[1] = rate->grown_to = 0;
+    rate->flat_rounds = 0;
+}
+
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,
                        uint32_t delivered, bool is_last, uint64_t now_ns)
 {
@@ -82,6 +94,7 @@ void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sen
         if (rate->limited_until == sent - count) { // it was the program
             rate->begun = sent - count;
             rate->at_once = senders > 1 ? rate->start : 0;
+            forget_stale(rate);
         }
     }
     bool is_limited = is_last || co_serial_before(sent - count, rate->limited_until);
@@ -202,6 +215,7 @@ void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent,
     if (mark.is_first) {
         return;
     }
+    rate->untold = 0;
     uint64_t sample = rate_sample(&mark, delivered, before, now_ns);
     if (sample > rate->best[0] && (!mark.is_limited || (before > 0 && sample > before))) {
         rate->best[0] = sample;

@@ -38,6 +38,9 @@ enum co_reason co_route_first_calls(struct co_communicator *communicator, enum c
                                     uint64_t *trial_ns)
 {
     unsigned class = co_trials_class(call, bytes);
+    if (!co_trials_count(co_process.engine, &communicator->seed.facts, call, bytes)) {
+        return co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
+    }
     if (communicator->trials == CO_TRIALS_COUNTED) {
         communicator->first_class = (uint16_t) class;
     } else if (communicator->first_class != class) {

@@ -44,7 +44,7 @@ static void what_cannot_change_any_more_is_not_tried(void **state)
         co_adapt_say(&adapt, &call, 1000 * number, 1000000, &word);
         struct co_adapt_step step = co_adapt_hear(&adapt, &call, &word, 1);
         assert_true(step.is_trial == (number < 7));
-        co_adapt_note_trial(&adapt, 100, false);
+        co_adapt_note_call(&adapt, 100, false);
     }
     assert_int_equal(co_adapt_way_of(&adapt, key), CO_ADAPT_PRIOR);
 }

@@ -49,7 +49,8 @@ static struct co_adapt_step exchange(struct adapt_world *world, int at)
                                  .key = world->key[at],
                                  .can_change = true,
                                  .prior = world->prior[at],
-                                 .is_split = world->is_split};
+                                 .is_split = world->is_split,
+                                 .slow_ns = world->slow_ns};
     uint64_t came[MEMBERS_MOST], last = 0;
     bool were_away[MEMBERS_MOST];
     for (int i = 0; i < world->members; i++) {
@@ -112,8 +113,8 @@ void adapt_world_call(struct adapt_world *world, int at)
         bool was_away = is_away(world);
         ns += was_away ? AWAY_NS : 0;
         longest = ns > longest ? ns : longest;
-        if (step.is_trial) {
-            co_adapt_note_trial(&world->adapt[i], ns, was_away);
+        if (step.is_trial || world->slow_ns > 0) {
+            co_adapt_note_call(&world->adapt[i], ns, was_away);
         }
     }
     world->now_ns += longest;

@@ -25,6 +25,7 @@ struct adapt_world {
     unsigned late;     // of a thousand calls: those to which a member comes late
     unsigned away;     // likewise: those, and exchanges, in which it loses its processor for some milliseconds
     uint64_t cost_ns;  // of an exchange
+    uint64_t slow_ns;  // calls that take longer have no trials, and each is timed; 0: there is no such bound
     uint64_t think_ns; // that the program computes between calls, at most
     struct co_adapt adapt[MEMBERS_MOST];
     uint64_t now_ns, spent_ns, earned_ns, next, calls;

@@ -87,10 +87,33 @@ static void the_time_of_a_repair_says_nothing_of_queues(void **state)
     assert_int_equal(rate.queue.stood_count, count);
 }
 
+// Operations of a few chunks, each heard before the next begins: the first of them leave at once and tell of no rate.
+static uint64_t rate_after_short_ones(uint64_t rate_before)
+{
+    struct co_send_rate rate;
+    co_send_rate_open(&rate, START, LEAST, WINDOW, false);
+    rate.best[0] = rate_before;
+    for (uint32_t i = 1; i <= CO_SEND_RATE_UNTOLD; i++) {
+        assert_int_equal(co_send_rate_now(&rate), rate_before);
+        co_send_rate_sent(&rate, 4, 8 * i, 8, true, 32 * (i - 1), true, i * MS);
+        co_send_rate_hear(&rate, 8 * i, 8 * i, 32 * i, false, i * MS + MS / 2);
+    }
+    return co_send_rate_now(&rate);
+}
+
+static void what_short_operations_would_be_paced_by_for_ever_is_forgotten(void **state)
+{
+    (void)state; // 16 KiB of four members on a path without limit: a slow beginning made all of them 20 times as long
+    assert_int_equal(rate_after_short_ones(25000), 0);
+    uint64_t fast = WINDOW * UINT64_C(1000000) / CO_SEND_RATE_FAST / CO_SEND_QUEUE_MOST + 1000;
+    assert_int_equal(rate_after_short_ones(fast), fast); // by which nothing is paced
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_turn_of_all_is_waited_for),
+        cmocka_unit_test(what_short_operations_would_be_paced_by_for_ever_is_forgotten),
         cmocka_unit_test(before_a_rate_is_known_the_chunks_of_others_are_waited_for),
         cmocka_unit_test(the_time_of_a_repair_says_nothing_of_queues),
     };
