@@ -64,18 +64,6 @@ uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t sende
     return due_ns < own_ns + most_ns ? due_ns : own_ns + most_ns; // others may send for ever
 }
 
-// Operations too short to tell anything of the path would be paced for ever by what a slow beginning told. A rate by
-// which nothing is paced may stay: what is too fast shows by loss.
-static void forget_stale(struct co_send_rate *rate)
-{
-    if (++rate->untold < CO_SEND_RATE_UNTOLD || co_send_rate_is_fast(rate)) {
-        return;
-    }
-    rate->untold = 0;
-    rate->best[0] = rate->best[1] = rate->grown_to = 0;
-    rate->flat_rounds = 0;
-}
-
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,
                        uint32_t delivered, bool is_last, uint64_t now_ns)
 {
@@ -94,7 +82,7 @@ void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sen
         if (rate->limited_until == sent - count) { // it was the program
             rate->begun = sent - count;
             rate->at_once = senders > 1 ? rate->start : 0;
-            forget_stale(rate);
+            rate->begun_ns = now_ns;
         }
     }
     bool is_limited = is_last || co_serial_before(sent - count, rate->limited_until);
@@ -181,13 +169,39 @@ void co_send_rate_time_flight(struct co_send_rate *rate, uint32_t heard, uint64_
     rate->flight_ns = 0;
 }
 
-// Chunks a second from the mark to now. News may come in a bunch: not faster than it was sent. What was let through at
-// once does not make a path faster than it was thought to be, nor what was not make it slower.
-static uint64_t rate_sample(const struct co_send_mark *mark, uint32_t delivered, uint64_t before, uint64_t now_ns)
+// Since the mark. News may come in a bunch: not faster than it was sent.
+static uint64_t rate_sampled_ns(const struct co_send_mark *mark, uint64_t now_ns)
 {
     uint64_t heard_in_ns = now_ns - mark->heard_ns, sent_in_ns = mark->sent_ns - mark->before_ns;
     uint64_t in_ns = heard_in_ns > sent_in_ns ? heard_in_ns : sent_in_ns;
-    in_ns = in_ns > 0 ? in_ns : 1;
+    return in_ns > 0 ? in_ns : 1;
+}
+
+// Operations too short to tell the rate would be paced for ever by what a slow beginning, or a path that was another
+// one, told. But no path brings a flight sooner than its rate allows: so many in a row that were heard sooner by a
+// quarter, and the rate begins anew, as that of who was idle for long (RFC 5681, 4.1). Otherwise it holds: without it
+// they would overrun the ports that it was learned from. One by which nothing is paced may stay: what is too fast shows
+// by loss. `mark`: of what leaves first.
+static void rate_doubt(struct co_send_rate *rate, const struct co_send_mark *mark, uint32_t delivered, uint64_t now_ns)
+{
+    if (mark->heard_ns != rate->begun_ns) { // not the first word of the flight: the rest was paced
+        return;
+    }
+    uint64_t needs = (delivered - mark->delivered) * CO_NS_PER_S, in_ns = rate_sampled_ns(mark, now_ns);
+    rate->untold = needs / in_ns * 4 > co_send_rate_now(rate) * 5 ? rate->untold + 1 : 0;
+    if (rate->untold < CO_SEND_RATE_UNTOLD || co_send_rate_is_fast(rate)) {
+        return;
+    }
+    rate->untold = 0;
+    rate->best[0] = rate->best[1] = rate->grown_to = 0;
+    rate->flat_rounds = 0;
+}
+
+// Chunks a second from the mark to now. What was let through at once does not make a path faster than it was thought to
+// be, nor what was not make it slower.
+static uint64_t rate_sample(const struct co_send_mark *mark, uint32_t delivered, uint64_t before, uint64_t now_ns)
+{
+    uint64_t in_ns = rate_sampled_ns(mark, now_ns);
     uint32_t chunks = delivered - mark->delivered, sure = chunks > mark->at_once ? chunks - mark->at_once : 0;
     uint64_t most = chunks * CO_NS_PER_S / in_ns, least = sure * CO_NS_PER_S / in_ns;
     return before == 0 || before > most ? most : before < least ? least : before;
@@ -213,6 +227,7 @@ void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent,
     }
     rate->heard_sent_ns = mark.sent_ns;
     if (mark.is_first) {
+        rate_doubt(rate, &mark, delivered, now_ns);
         return;
     }
     rate->untold = 0;

@@ -21,7 +21,7 @@
 #define CO_SEND_RATE_START_BYTES 65536 // in flight before anything is known
 #define CO_SEND_RATE_BURST_LEAST 8     // chunks
 #define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
-#define CO_SEND_RATE_UNTOLD 16         // such flights in a row, and the rate is not known any more
+#define CO_SEND_RATE_UNTOLD 16         // flights in a row, and the rate is not known any more
 #define CO_SEND_RATE_FLAT 3            // rounds without growth end the start
 #define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
 #define CO_SEND_RATE_PART 4            // of a round trip may queue
@@ -74,8 +74,9 @@ struct co_send_rate {
     uint64_t busy_ns;           // when a chunk of others came here last
     uint64_t heard_sent_ns;     // when what was heard last was sent
     uint32_t begun;             // where it began after nothing was in flight
+    uint64_t begun_ns;          // and when
     uint32_t at_once;           // chunks that who counts tokens may let through then; until something is heard
-    unsigned untold;            // flights that began with nothing in flight, since one of them told of the rate
+    unsigned untold;            // flights in a row that told of no rate, but were heard sooner than it allows
     uint32_t limited_until;
     uint64_t next_ns;  // the pace is kept up to then
     unsigned given_up; // times that what was in flight was, since anything was heard
