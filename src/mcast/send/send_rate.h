@@ -21,7 +21,7 @@
 #define CO_SEND_RATE_START_BYTES 65536 // in flight before anything is known
 #define CO_SEND_RATE_BURST_LEAST 8     // chunks
 #define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
-#define CO_SEND_RATE_UNTOLD 16         // flights in a row, and the rate is not known any more
+#define CO_SEND_RATE_UNTOLD 8          // flights in a row, and the rate is not known any more
 #define CO_SEND_RATE_FLAT 3            // rounds without growth end the start
 #define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
 #define CO_SEND_RATE_PART 4            // of a round trip may queue
