@@ -40,7 +40,16 @@ ifeq ($(origin AR),default)
 AR      := $(or $(shell command -v "$$($(CC) -print-prog-name=llvm-ar 2>/dev/null)"),ar)
 endif
 endif
-ALL_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# A folder's name, which may be anybody's, as one word of the shell.
+one_word  = '$(subst ','\'',$(1))'
+# The same sources make the same bytes in any folder and at any time: debug information begins at this folder, and what
+# link-time optimisation makes up by chance is made of the source's name. Where an object holds machine code and more, the
+# assembler writes the folder, and has an option of its own. Sanitizers report whole paths. No option can say "=" or ",".
+HAS_PLACE := $(if $(SAN)$(findstring =,$(CURDIR))$(findstring $(comma),$(CURDIR)),,yes)
+PLACELESS := $(and $(HAS_PLACE),$(call takes,-ffile-prefix-map=/a=.),-ffile-prefix-map=$(call one_word,$(CURDIR))=.)
+PLACELESS += $(and $(HAS_PLACE),$(LTO),$(call takes,-Wa$(comma)--debug-prefix-map=/a=.),-Wa$(comma)--debug-prefix-map=$(call one_word,$(CURDIR))=.)
+SEED_TAKEN := $(call takes,-frandom-seed=a)
+ALL_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(PLACELESS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
 LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(if $(ASKED_LTO),$(CFLAGS)) $(HARDEN_LD) $(LDFLAGS)
 
@@ -85,9 +94,13 @@ all: lib tools
 lib: $(BUILD)/libcastoff.so
 tools: $(BUILD)/castoff
 
-# $(1): objects; $(2): its name. Into its place in one step: a job may begin at any moment.
-link_preload = $(CC) -shared -o $@.new $(1) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD) $(LDFLAGS),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
-  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,$(2) $(STATIC_LIBS) -pthread -ldl && mv -f $@.new $@
+# Under which name a line of the shell writes what it makes, before that comes into its place in one step: a job may begin at
+# any moment. The number is the shell's: two makes in one folder do not write into each other's files.
+new = $@.new.$$$$
+
+# $(1): objects; $(2): its name.
+link_preload = $(CC) -shared -o $(new) $(1) $(if $(LTO),$(CFLAGS) $(PLACELESS) $(HARDEN_C) $(LTO) $(HARDEN_LD) $(LDFLAGS),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
+  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,$(2) $(STATIC_LIBS) -pthread -ldl && mv -f $(new) $@
 
 $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) $(PROXIED_OBJ) src/mpi_below/exports.map
 	$(call say,LD,$@)
@@ -96,11 +109,11 @@ $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) $(PROXIED_OBJ) src/mpi_below/exp
 # Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
 $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
+	$(Q)rm -f $(new) && $(AR) rcs $(new) $^ && mv -f $(new) $@
 
 # Where the compiler, too, puts what it writes: a build that was killed in the middle leaves nothing half-written that the
 # next one takes for made. First what the object is made of: an older object is made again by it.
-into_place = -MF $(@:.o=.d).new -MT $@ -o $@.new && mv -f $(@:.o=.d).new $(@:.o=.d) && mv -f $@.new $@
+into_place = $(if $(SEED_TAKEN),-frandom-seed=$<) -MF $(new).d -MT $@ -o $(new) && mv -f $(new).d $(@:.o=.d) && mv -f $(new) $@ || { rm -f $(new).d; exit 1; }
 
 # RECORD_OBJ: mk/modules.mk
 $(BUILD)/obj/%.o: %.c Makefile

@@ -19,13 +19,13 @@ $(BUILD)/obj/analyze/%.o: src/%.c tools/trace/replay/matcher_names.h
 
 $(BUILD)/libanalyze.a: $(ANALYZE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
+	$(Q)rm -f $(new) && $(AR) rcs $(new) $^ && mv -f $(new) $@
 
 # Their objects: mk/tests.mk
 ANALYZE_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/tools/trace/analyze_*_test.c)))
 $(ANALYZE_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 -include $(ANALYZE_OBJ:.o=.d)

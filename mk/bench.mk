@@ -5,7 +5,7 @@
 # below src/pmpi.
 # `make bench-all` measures every figure and writes docs/measurements.md.
 
-BENCH_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(WARN) -MMD -MP
+BENCH_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(PLACELESS) $(WARN) -MMD -MP
 COLL_SRC     := $(wildcard bench/coll*.c)
 COLL_OBJ     := $(COLL_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
 P2P_SRC      := $(wildcard bench/p2p*.c)
@@ -33,22 +33,22 @@ $(BUILD)/obj/bench/%.o: bench/%.c
 $(BUILD)/bench/coll: $(COLL_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@.new $(LDFLAGS) $^ && mv -f $@.new $@
+	$(Q)$(MPICC) -o $(new) $(LDFLAGS) $^ && mv -f $(new) $@
 
 $(BUILD)/bench/p2p: $(P2P_OBJ) $(BUILD)/obj/bench/coll_data.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@.new $(LDFLAGS) $^ && mv -f $@.new $@
+	$(Q)$(MPICC) -o $(new) $(LDFLAGS) $^ && mv -f $(new) $@
 
 $(BUILD)/bench/fft3d: $(FFT3D_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@.new $(LDFLAGS) $^ -lm && mv -f $@.new $@
+	$(Q)$(MPICC) -o $(new) $(LDFLAGS) $^ -lm && mv -f $(new) $@
 
 $(BUILD)/bench/alltoall: $(BUILD)/obj/bench/alltoall.o $(BUILD)/obj/bench/coll_place.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@.new $(LDFLAGS) $^ && mv -f $@.new $@
+	$(Q)$(MPICC) -o $(new) $(LDFLAGS) $^ && mv -f $(new) $@
 
 # What castoff info --check starts on each host, with parts of that command.
 $(BUILD)/obj/bench/hosts/reach.o: private BENCH_CFLAGS += -I. -Isrc
@@ -56,12 +56,12 @@ $(BUILD)/bench/reach: $(BUILD)/obj/bench/hosts/reach.o $(BUILD)/libtools.a $(BUI
     $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(MPICC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm && mv -f $(new) $@
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -o $@.new $(LDFLAGS) $^ && mv -f $@.new $@
+	$(Q)$(MPICC) -o $(new) $(LDFLAGS) $^ && mv -f $(new) $@
 
 $(BUILD)/obj/bench/micro/%.o: bench/micro/%.c
 	@mkdir -p $(@D)
@@ -70,33 +70,33 @@ $(BUILD)/obj/bench/micro/%.o: bench/micro/%.c
 
 $(BUILD)/bench/micro/match_speed: $(MATCH_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)mkdir -p $(@D) && $(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 $(BUILD)/bench/micro/udp_speed: $(UDP_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)mkdir -p $(@D) && $(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 $(BUILD)/bench/micro/trace_speed: $(BUILD)/obj/bench/micro/trace_speed.o $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 $(BUILD)/obj/bench/micro/hop_speed.o: private ALL_CFLAGS += -Itests/unit/onesided
 $(BUILD)/bench/micro/hop_speed: $(BUILD)/obj/bench/micro/hop_speed.o $(BUILD)/obj/tests/unit/onesided/roce_frames.o $(BUILD)/libonesided.a \
   $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm && mv -f $(new) $@
 
 $(patsubst %,$(BUILD)/bench/micro/%,carrier_speed proxy_speed proxy_records): $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 # For `castoff bench --family mpich`, and the figures of that family: FAMILY=mpich bench/all.sh build
 bench-mpich: mpich $(if $(MPICH_CFLAGS),$(BUILD)/bench/mpich/coll $(BUILD)/bench/mpich/p2p)
@@ -106,7 +106,7 @@ $(BUILD)/bench/mpich/p2p: $(P2P_SRC) bench/coll_data.c
 $(BUILD)/bench/mpich/%: $(wildcard bench/*.h)
 	@mkdir -p $(@D)
 	$(call say,MPI,$@)
-	$(Q)$(MPICH_MPICC) $(filter-out -MMD -MP,$(BENCH_CFLAGS)) -Wno-stringop-overflow -o $@.new $(LDFLAGS) $(filter %.c,$^) && mv -f $@.new $@
+	$(Q)$(MPICH_MPICC) $(filter-out -MMD -MP,$(BENCH_CFLAGS)) -Wno-stringop-overflow -o $(new) $(LDFLAGS) $(filter %.c,$^) && mv -f $(new) $@
 
 bench-all: lib tools bench-programs bench-micro
 	bench/all.sh $(BUILD)

@@ -30,22 +30,22 @@ fuzz-programs: $(FUZZ_PROGS)
 $(FUZZ_BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< -o $@
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< $(into_place)
 
 $(ANALYZE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o): FUZZ_CFLAGS += $(ANALYZE_FLAGS)
 
 $(FUZZ_BUILD)/obj/analyze/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(ANALYZE_FLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< -o $@
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(ANALYZE_FLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< $(into_place)
 
 $(FUZZ_BUILD)/libcore.a: $(FUZZ_CORE) $(FUZZ_ANALYZE) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.o)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $(new) && $(AR) rcs $(new) $^ && mv -f $(new) $@
 
 $(FUZZ_BUILD)/%_fuzz: $(FUZZ_BUILD)/obj/tests/fuzz/%_fuzz.o $(FUZZ_BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $^ $(STATIC_LIBS) -lz -pthread -ldl -lm
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,$(FUZZ_SAN) -o $(new) $^ $(STATIC_LIBS) -lz -pthread -ldl -lm && mv -f $(new) $@
 
 .SECONDARY: $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.o)
 

@@ -15,20 +15,20 @@ kernel-programs: $(KERNEL_PROGS)
 $(BUILD)/bench/kernel/x86-64/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(KERNEL_FLAGS) -c $< -o $@
+	$(Q)$(CC) $(KERNEL_FLAGS) -c $< $(into_place)
 
 $(BUILD)/bench/kernel/rv64/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,RV64,$<)
-	$(Q)$(KERNEL_RV64) $(KERNEL_FLAGS) -c $< -o $@
+	$(Q)$(KERNEL_RV64) $(KERNEL_FLAGS) -c $< $(into_place)
 
 $(BUILD)/bench/kernel/x86-64/kernel_count: $(KERNEL_SRC:%.c=$(BUILD)/bench/kernel/x86-64/obj/%.o)
 	$(call say,LD,$@)
-	$(Q)$(CC) -static -o $@ $^
+	$(Q)$(CC) -static -o $(new) $^ && mv -f $(new) $@
 
 $(BUILD)/bench/kernel/rv64/kernel_count: $(KERNEL_SRC:%.c=$(BUILD)/bench/kernel/rv64/obj/%.o)
 	$(call say,LD,$@)
-	$(Q)$(KERNEL_RV64) -static -o $@ $^
+	$(Q)$(KERNEL_RV64) -static -o $(new) $^ && mv -f $(new) $@
 
 bench-kernel: deps kernel-programs tools
 	@mkdir -p $(BUILD)/figures

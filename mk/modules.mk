@@ -23,22 +23,22 @@ all: modules
 
 $(BUILD)/libcastoff-stack.so: $(STACK_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-stack.so -lunwind && mv -f $@.new $@
+	$(Q)$(CC) -shared -o $(new) $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-stack.so -lunwind && mv -f $(new) $@
 
 $(BUILD)/libcastoff-gmac.so: $(GMAC_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-gmac.so -lIPSec_MB && mv -f $@.new $@
+	$(Q)$(CC) -shared -o $(new) $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-gmac.so -lIPSec_MB && mv -f $(new) $@
 
 $(BUILD)/libcastoff-verbs.so: $(VERBS_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
-	  -Wl,-soname,libcastoff-verbs.so -libverbs -lrdmacm -pthread -ldl && mv -f $@.new $@
+	$(Q)$(CC) -shared -o $(new) $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
+	  -Wl,-soname,libcastoff-verbs.so -libverbs -lrdmacm -pthread -ldl && mv -f $(new) $@
 
 $(BUILD)/libcastoff-record.so: $(RECORD_OBJ) $(BUILD)/libcore.a src/mpi_below/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $(RECORD_OBJ) $(BUILD)/libcore.a $(LDFLAGS_SAN) -Wl,--version-script=src/mpi_below/exports.map \
+	$(Q)$(CC) -shared -o $(new) $(RECORD_OBJ) $(BUILD)/libcore.a $(LDFLAGS_SAN) -Wl,--version-script=src/mpi_below/exports.map \
 	  -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
-	  -Wl,-soname,libcastoff-record.so -pthread -ldl && mv -f $@.new $@
+	  -Wl,-soname,libcastoff-record.so -pthread -ldl && mv -f $(new) $@
 
 -include $(STACK_OBJ:.o=.d) $(GMAC_OBJ:.o=.d) $(VERBS_OBJ:.o=.d) $(RECORD_OBJ:.o=.d)
 endif

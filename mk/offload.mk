@@ -8,16 +8,16 @@ OFFLOAD_OBJ := $(OFFLOAD_SRC:%.c=$(BUILD)/obj/%.o)
 
 $(BUILD)/liboffload.a: $(OFFLOAD_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
+	$(Q)rm -f $(new) && $(AR) rcs $(new) $^ && mv -f $(new) $@
 
 # The library for programs: needs the C library alone.
 OFFLOAD_API_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/offload/api/*.c))
 
 $(BUILD)/libcastoff-offload.so: $(OFFLOAD_API_OBJ) $(BUILD)/liboffload.a $(BUILD)/libcore.a src/offload/api/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $(filter %.o %.a,$^) $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL \
+	$(Q)$(CC) -shared -o $(new) $(filter %.o %.a,$^) $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL \
 	  -Wl,--gc-sections -Wl,--version-script=src/offload/api/exports.map -Wl,-soname,libcastoff-offload.so \
-	  $(STATIC_LIBS) -pthread -ldl && mv -f $@.new $@
+	  $(STATIC_LIBS) -pthread -ldl && mv -f $(new) $@
 
 all: $(BUILD)/libcastoff-offload.so
 
@@ -29,7 +29,7 @@ $(OFFLOAD_EXAMPLES): $(BUILD)/examples/%: examples/%.c $(BUILD)/libcastoff-offlo
   src/offload/api/castoff_offload_paper.h
 	@mkdir -p $(@D)
 	$(call say,MPI,$<)
-	$(Q)$(MPICC) -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(WARN) -Isrc/offload/api -o $@.new $(LDFLAGS) $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..' && mv -f $@.new $@
+	$(Q)$(MPICC) -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(WARN) -Isrc/offload/api -o $(new) $(LDFLAGS) $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..' && mv -f $(new) $@
 
 # There a proxy is started.
 $(patsubst %,$(BUILD)/tests/unit/%_test,$(addprefix offload_,world traps deaths ends copies ready bell) proxied proxied_ends proxied_arguments proxied_breaks proxied_crowds proxied_trees): | $(BUILD)/castoff
@@ -39,7 +39,7 @@ OFFLOAD_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/u
 $(OFFLOAD_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 # There the kernel's sockets take and give few bytes at a time, and memory is refused.
 $(patsubst %,$(BUILD)/tests/unit/%_test,tcp_carrier tcp_carrier_lost tcp_carrier_hostile tcp_carrier_link tcp_carrier_waking tcp_proxies): private LDFLAGS_SAN += \

@@ -26,7 +26,7 @@ UNIT_SHARED_LIB := $(if $(UNIT_SHARED),$(BUILD)/tests/unit/libshared.a)
 $(BUILD)/tests/unit/libshared.a: $(UNIT_SHARED_OBJ)
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
-	$(Q)rm -f $@.new && $(AR) rcs $@.new $^ && mv -f $@.new $@
+	$(Q)rm -f $(new) && $(AR) rcs $(new) $^ && mv -f $(new) $@
 
 # Each has its object, wherever its source is.
 define unit_object
@@ -39,14 +39,14 @@ $(BUILD)/obj/tests/unit/%.o: private ALL_CFLAGS += $(UNIT_HEADERS)
 $(BUILD)/tests/unit/%_test: $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 # Congestion control on many networks, in virtual time (tests/long/congestion_test.sh).
 $(BUILD)/obj/tests/long/%.o: private ALL_CFLAGS += $(UNIT_HEADERS)
 $(BUILD)/tests/long/congestion_sweep: $(BUILD)/obj/tests/long/congestion_sweep.o $(BUILD)/obj/tests/long/congestion_rows.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 # Allocations fail there on demand.
 $(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
@@ -100,7 +100,7 @@ MATCH_MUTANT_C := tests/unit/matching/match_lane_test.c tests/unit/matching/matc
 $(BUILD)/tests/mutants/match_lane_%: $(MATCH_MUTANT_C) src/matching/match_lane.c $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@.new $(LDFLAGS) $(MATCH_MUTANT_C) $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $@.new $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $(new) $(LDFLAGS) $(MATCH_MUTANT_C) $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm && mv -f $(new) $@
 
 .PHONY: unit test test-long test-all
 unit: $(UNIT_PROGS) $(if $(UNIT),,$(MATCH_MUTANTS)) modules
@@ -160,11 +160,10 @@ demo-onesided: deps
 # FORCE: whether it is up to date is cheap to find out by writing it.
 .PHONY: FORCE
 env.example: FORCE $(BUILD)/env_template
-	@$(BUILD)/env_template >$(BUILD)/env.example
-	@cmp -s $(BUILD)/env.example $@ || { cp $(BUILD)/env.example $@ && echo "  GEN  $@"; }
+	@$(BUILD)/env_template >$(new) && if cmp -s $(new) $@; then rm -f $(new); else mv -f $(new) $@ && echo "  GEN  $@"; fi
 
 $(BUILD)/env_template: $(BUILD)/obj/scripts/env_template.o $(BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl && mv -f $@.new $@
+	$(Q)$(CC) -o $(new) $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl && mv -f $(new) $@
 
 -include $(UNIT_TESTS:%.c=$(BUILD)/obj/%.d) $(UNIT_SHARED:%.c=$(BUILD)/obj/%.d)

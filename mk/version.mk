@@ -11,7 +11,7 @@ MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 
 # Changes when one of them does; two makes may look at the same time.
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
-	@echo '$(VERSION_WORDS), $(MPI_VERSION_TEXT)' >$@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm -f $@.new.$$$$; else mv -f $@.new.$$$$ $@; fi
+	@echo '$(VERSION_WORDS), $(MPI_VERSION_TEXT)' >$(new) && if cmp -s $(new) $@; then rm -f $(new); else mv -f $(new) $@; fi
 
 $(BUILD)/obj/tools/launch/version.o: $(BUILD)/version
 $(BUILD)/obj/tools/launch/version.o: private ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' \
@@ -28,4 +28,5 @@ dist:
 	@git diff --quiet HEAD -- || echo "  what is not committed is left out"
 	@mkdir -p $(BUILD)
 	$(call say,DIST,$(DIST))
-	$(Q)git archive --format=tar --prefix=$(DIST_NAME)/ HEAD >$(DIST).tar && gzip -9n <$(DIST).tar >$(DIST) && rm -f $(DIST).tar
+	$(Q)git archive --format=tar --prefix=$(DIST_NAME)/ HEAD >$(DIST).$$$$.tar && gzip -9n <$(DIST).$$$$.tar >$(DIST).$$$$ && mv -f $(DIST).$$$$ $(DIST) && \
+	  rm -f $(DIST).$$$$.tar

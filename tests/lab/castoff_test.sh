@@ -113,6 +113,7 @@ run_inside deaf --hosts 4
 run_inside network --hosts 4
 run_inside slow_network --hosts 3 --rate 2mbit
 ! is_long_chosen verdicts || run_inside verdicts --hosts 3
+! is_long_chosen containers || run_inside containers --hosts 3
 ! is_long_chosen unlike || run_inside unlike --hosts 8 --rate 200mbit
 run_inside descriptors --hosts 4
 run_inside refused --hosts 4

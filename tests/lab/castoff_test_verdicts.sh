@@ -162,6 +162,18 @@ check_reverse_path() {
     lab-in-host 1 sh -c 'ip link del ways0 && ip rule del pref 50 && sysctl -qw net.ipv4.conf.eth0.rp_filter=0'
 }
 
+# As in containers that hide most of what the kernel says of itself.
+case_containers() {
+    local status
+    lab-in-host 1 sh -c 'mount -t tmpfs none /sys && mount -t tmpfs none /proc/sys'
+    check_network --seconds 0.5 h0 h1 h2
+    network_says "a host without /sys and /proc/sys" 0 '^multicast  *passes between all 3 hosts$' '^host  *h1: eth0, MTU 1500,' '^to change  *nothing$'
+    check_network --seconds 0.5 h0 h1 1
+    network_says "it is named twice" 2 "h1 is started twice, as one host under two names"
+    lab-in-host 1 umount /sys /proc/sys
+    check_nothing_left "nothing is left"
+}
+
 check_names() {
     local status
     check_network --seconds 0.5 h0 h1,h0 h1

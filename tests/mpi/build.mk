@@ -10,6 +10,8 @@ mpi_tests_build := build/tests/mpi
 MPICC ?= mpicc
 MPICXX ?= mpic++
 MPIFORT ?= mpifort
+# As in the top Makefile, for who uses this one alone: two makes in one folder do not write into each other's files.
+new ?= $@.new.$$$$
 # As in the top Makefile, for who uses this one alone.
 WARNINGS_FAIL ?= $(if $(filter 1,$(DEV))$(filter true,$(CI)),-Werror)
 MPI_TESTS_CFLAGS ?= -std=gnu17 -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WARNINGS_FAIL)
@@ -41,11 +43,11 @@ mpi-tests: $(mpi_tests_c) $(mpi_tests_cxx) $(mpi_tests_fortran) $(mpi_tests_tool
 
 $(mpi_tests_build)/oracle/%.o: $(mpi_tests_source)/oracle/%.c $(mpi_tests_headers)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) $(mpi_tests_names) -I$(mpi_tests_source) -c $< -o $@
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) $(mpi_tests_names) -I$(mpi_tests_source) -c $< -o $(new) && mv -f $(new) $@
 
 $(mpi_tests_c): $(mpi_tests_build)/%: $(mpi_tests_source)/%.c $(mpi_tests_oracle) $(mpi_tests_headers)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) $(mpi_tests_names) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) $(mpi_tests_names) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $(new) -lpthread && mv -f $(new) $@
 
 # It answers for the C library, by a function that the MPI library calls.
 $(mpi_tests_build)/p2p_yields: private MPI_TESTS_CFLAGS += -rdynamic
@@ -55,18 +57,18 @@ $(mpi_tests_build)/device_buffers: private MPI_TESTS_CFLAGS += -rdynamic
 
 $(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICXX) $(MPI_TESTS_CXXFLAGS) $< -o $@
+	$(Q)$(MPICXX) $(MPI_TESTS_CXXFLAGS) $< -o $(new) && mv -f $(new) $@
 
 $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) -cpp $(mpi_tests_fortran_names) -J $(@D) $< -o $@
+	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) -cpp $(mpi_tests_fortran_names) -J $(@D) $< -o $(new) && mv -f $(new) $@
 
 $(mpi_tests_tool): $(mpi_tests_build)/lib%.so: $(mpi_tests_source)/tool/%.c
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $(new) && mv -f $(new) $@
 
 $(mpi_tests_build)/libdevice_driver_cuda.so: private MPI_TESTS_CFLAGS += -DDEVICE_IS_CUDA -Wl,-soname,libcuda.so.1
 $(mpi_tests_build)/libdevice_driver_rocm.so: private MPI_TESTS_CFLAGS += -Wl,-soname,libamdhip64.so.6
 $(mpi_tests_drivers): $(mpi_tests_source)/tool/device_driver.c
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@
+	$(Q)$(CC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $(new) && mv -f $(new) $@

@@ -21,7 +21,8 @@ written() { grep -E '^(gcc|mpicc) |[^ ]*ar rcs ' "$work/commands"; }
 each_in_one_step() {
     written | awk '
         { for (i = 1; i < NF && $i != "-o" && $i != "rcs"; i++) { } }
-        $(i + 1) !~ /.[.]new$/ || $(NF - 1) != $(i + 1) || $(NF - 1) != $NF ".new" || $(NF - 3) != "mv" { bad = 1 }
+        { sub(/ [|][|] [{] rm .*/, "") } # what is left of a compiler that failed
+        $(i + 1) !~ /.[.]new[.][$][$]$/ || $(NF - 1) != $(i + 1) || $(NF - 1) != $NF ".new.$$" || $(NF - 3) != "mv" { bad = 1 }
         END { exit bad || NR < 100 }'
 }
 in_all_of() { # word function

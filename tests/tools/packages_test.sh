@@ -3,6 +3,7 @@
 #
 # What recipes of packages say agrees with the project: Debian's names all that the build needs, each place that make install
 # fills is in one of its packages, and Spack's is Python. make test-deb builds and installs them.
+# And what is made does not say where: tests/long/same_bytes_test.sh builds all of it twice.
 . "$(dirname "$0")/check.sh"
 cd "$top" || exit 2
 
@@ -30,6 +31,20 @@ while read -r place; do
     done
     ok "a Debian package has $place" [ "$found" = yes ]
 done <"$work/places"
+
+# By an object with machine code and more, and, without what optimises at link time, by one with machine code alone.
+for place in here another/that-is-deeper; do
+    mkdir -p "$work/$place"
+    cp -r Makefile VERSION mk scripts src "$work/$place"
+    run make -s -C "$work/$place" build/libcastoff-stack.so
+    ok "$place: make" status_is 0
+    mv "$work/$place/build/libcastoff-stack.so" "$work/$place/optimised.so"
+    run make -s -C "$work/$place" LTO= BUILD=build-plain build-plain/libcastoff-stack.so
+    ok "$place: make LTO=" status_is 0
+done
+ok "another folder: the same bytes" cmp "$work/here/optimised.so" "$work/another/that-is-deeper/optimised.so"
+plain=build-plain/libcastoff-stack.so
+ok "another folder, LTO=: the same bytes" cmp "$work/here/$plain" "$work/another/that-is-deeper/$plain"
 
 if command -v python3 >/dev/null; then
     run python3 -S -c 'import ast; ast.parse(open("packages/spack/package.py").read())'

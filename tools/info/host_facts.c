@@ -7,8 +7,11 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/plain_json.h"
@@ -38,6 +41,20 @@ static int64_t read_of(const char *interface, const char *what)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/sys/class/net/%.31s/%s", interface, what);
     return read_number(path);
+}
+
+// Containers may be without /sys.
+static int64_t find_mtu(const char *interface)
+{
+    struct ifreq request = {.ifr_mtu = 0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    snprintf(request.ifr_name, sizeof request.ifr_name, "%.15s", interface);
+    int failed = ioctl(fd, SIOCGIFMTU, &request);
+    close(fd);
+    return failed ? -1 : request.ifr_mtu;
 }
 
 // The stricter one of the interface's and everybody's is in force.
@@ -97,7 +114,7 @@ void co_host_facts_find(struct co_host_facts *facts, uint32_t near_ip)
     const char *granted = strstr(udp->detail, "rcvbuf ");
     facts->receive_bytes = granted != NULL ? strtoll(granted + strlen("rcvbuf "), NULL, 10) : -1;
     snprintf(facts->interface, sizeof facts->interface, "%.*s", (int)strcspn(udp->detail, " "), udp->detail);
-    facts->mtu = read_of(facts->interface, "mtu");
+    facts->mtu = find_mtu(facts->interface);
     facts->reverse_path = find_reverse_path(facts->interface);
     find_bridge(facts->bridge, facts->interface);
 }

@@ -6,7 +6,10 @@
 #include "reach_host.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
+#include <net/if.h>
+#include <netpacket/packet.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,7 +55,30 @@ static uint64_t mix_text(uint64_t mixed, const char *text)
     return mixed;
 }
 
-// Hosts of one number are one machine, and one network of it: containers have their own. 0: not to be told.
+// Of all interfaces, which the kernel tells without any of its files.
+static uint64_t mix_links(void)
+{
+    struct ifaddrs *all = NULL;
+    uint64_t mixed = 0;
+    if (getifaddrs(&all) != 0) {
+        return 0;
+    }
+    for (const struct ifaddrs *entry = all; entry != NULL; entry = entry->ifa_next) {
+        if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != AF_PACKET || (entry->ifa_flags & IFF_LOOPBACK)) {
+            continue;
+        }
+        struct sockaddr_ll link;
+        memcpy(&link, entry->ifa_addr, sizeof link);
+        for (int i = 0; i < link.sll_halen && i < (int)sizeof link.sll_addr; i++) {
+            mixed = co_mix_bits(mixed ^ link.sll_addr[i]);
+        }
+    }
+    freeifaddrs(all);
+    return mixed;
+}
+
+// Hosts of one number are one machine, and one network of it: containers have their own, and in some the kernel does
+// not say when it was booted. 0: not to be told.
 static uint64_t find_machine(void)
 {
     char boot[64] = "", network[64] = "";
@@ -62,7 +88,7 @@ static uint64_t find_machine(void)
     if (file != NULL) {
         fclose(file);
     }
-    return is_known ? mix_text(mix_text(1, boot), network) : 0;
+    return is_known ? mix_text(mix_text(1, boot), network) : mix_links();
 }
 
 static void say_hello(struct co_reach_host *host, char *rest, FILE *answer)
