@@ -40,14 +40,13 @@ ifeq ($(origin AR),default)
 AR      := $(or $(shell command -v "$$($(CC) -print-prog-name=llvm-ar 2>/dev/null)"),ar)
 endif
 endif
-# A folder's name, which may be anybody's, as one word of the shell.
-one_word  = '$(subst ','\'',$(1))'
 # The same sources make the same bytes in any folder and at any time: debug information begins at this folder, and what
 # link-time optimisation makes up by chance is made of the source's name. Where an object holds machine code and more, the
-# assembler writes the folder, and has an option of its own. Sanitizers report whole paths. No option can say "=" or ",".
-HAS_PLACE := $(if $(SAN)$(findstring =,$(CURDIR))$(findstring $(comma),$(CURDIR)),,yes)
-PLACELESS := $(and $(HAS_PLACE),$(call takes,-ffile-prefix-map=/a=.),-ffile-prefix-map=$(call one_word,$(CURDIR))=.)
-PLACELESS += $(and $(HAS_PLACE),$(LTO),$(call takes,-Wa$(comma)--debug-prefix-map=/a=.),-Wa$(comma)--debug-prefix-map=$(call one_word,$(CURDIR))=.)
+# assembler writes the folder, and has an option of its own. Sanitizers report whole paths. Folders with other letters (a quote,
+# which breaks gcc; "=", ",") stay in what is made.
+HAS_PLACE := $(if $(SAN)$(shell pwd | LC_ALL=C tr -d 'A-Za-z0-9/._+\n-'),,yes)
+PLACELESS := $(and $(HAS_PLACE),$(call takes,-ffile-prefix-map=/a=.),-ffile-prefix-map=$(CURDIR)=.)
+PLACELESS += $(and $(HAS_PLACE),$(LTO),$(call takes,-Wa$(comma)--debug-prefix-map=/a=.),-Wa$(comma)--debug-prefix-map=$(CURDIR)=.)
 SEED_TAKEN := $(call takes,-frandom-seed=a)
 ALL_CFLAGS := -std=gnu17 $(CPPFLAGS) $(CFLAGS) $(PLACELESS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)

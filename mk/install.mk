@@ -7,6 +7,8 @@
 PREFIX       ?= $(or $(if $(filter command,$(firstword $(origin prefix))),$(prefix)),/usr/local)
 PKGCONFIGDIR ?= $(PREFIX)/lib/pkgconfig
 place         = $(DESTDIR)$(PREFIX)
+# A folder's name as one word of the shell: what stands in DESTDIR is anybody's.
+one_word      = '$(subst ','\'',$(1))'
 at            = $(call one_word,$(place)/$(1))
 # What sed is to write for the marks in a file: its own letters, of which PREFIX may have some, as letters.
 sed_text      = $(subst |,\|,$(subst &,\&,$(subst \,\\,$(1))))

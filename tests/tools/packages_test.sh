@@ -42,6 +42,10 @@ for place in here another/that-is-deeper; do
     run make -s -C "$work/$place" LTO= BUILD=build-plain build-plain/libcastoff-stack.so
     ok "$place: make LTO=" status_is 0
 done
+mkdir "$work/o'dd"
+cp -r Makefile VERSION mk scripts src "$work/o'dd"
+run make -s -C "$work/o'dd" build/libcastoff-stack.so
+ok "a folder with a quote: make" status_is 0
 ok "another folder: the same bytes" cmp "$work/here/optimised.so" "$work/another/that-is-deeper/optimised.so"
 plain=build-plain/libcastoff-stack.so
 ok "another folder, LTO=: the same bytes" cmp "$work/here/$plain" "$work/another/that-is-deeper/$plain"
