@@ -2,6 +2,9 @@
 //
 // Descriptors against the limit of the process. Asks the kernel about the numbers, for /proc may not be there and would
 // need a descriptor to be read. Not hot.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // F_SETSIG
+#endif
 #include "base/descriptors.h"
 
 #include <errno.h>
@@ -14,6 +17,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/atomics.h"
 
 int co_descriptors_limit(void)
 {
@@ -65,20 +70,76 @@ int co_descriptors_left(int wanted)
     return left < wanted ? left : wanted;
 }
 
-int co_descriptor_note(int fd, struct co_descriptor_file *file)
+// The signal that tells of a file by which somebody wants to be told of it: nobody asks for these, and none is sent,
+// for nobody asks to be told. It belongs to the open file, which all who have it share. 0: it cannot be marked.
+static int mark(int fd)
+{
+    static const int marks[] = {SIGILL,  SIGTRAP, SIGABRT, SIGBUS,  SIGFPE,    SIGKILL, SIGSEGV, SIGSTKFLT,
+                                SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGVTALRM, SIGPROF, SIGSYS};
+    static _Atomic unsigned marked;
+    int given = fcntl(fd, F_GETSIG);
+    if (given == 0) {
+        given = marks[co_add_relaxed(&marked, 1) % (sizeof marks / sizeof marks[0])]; // relaxed: any order will do
+        given = fcntl(fd, F_SETSIG, given) == 0 ? given : 0;
+    }
+    return given > 0 ? given : 0;
+}
+
+static int identify(int fd, struct co_descriptor_file *file, mode_t *mode)
 {
     struct stat state;
     if (fstat(fd, &state) != 0) {
         return -errno;
     }
-    *file = (struct co_descriptor_file){state.st_dev, state.st_ino};
+    *file = (struct co_descriptor_file){state.st_dev, state.st_ino, 0};
+    *mode = state.st_mode;
     return 0;
+}
+
+int co_descriptor_note(int fd, struct co_descriptor_file *file)
+{
+    mode_t mode;
+    int error = identify(fd, file, &mode);
+    if (error == 0 && ((mode & S_IFMT) == 0 || S_ISSOCK(mode))) { // looked at often, or anonymous
+        file->mark = mark(fd);
+    }
+    return error;
 }
 
 bool co_descriptor_is_of(int fd, const struct co_descriptor_file *file)
 {
     struct co_descriptor_file now;
-    return co_descriptor_note(fd, &now) == 0 && now.device == file->device && now.inode == file->inode;
+    mode_t mode;
+    if (file->mark != 0) {
+        return fcntl(fd, F_GETSIG) == file->mark;
+    }
+    return identify(fd, &now, &mode) == 0 && now.device == file->device && now.inode == file->inode;
+}
+
+void co_descriptor_close(int *fd, const struct co_descriptor_file *file)
+{
+    if (*fd >= 0 && co_descriptor_is_of(*fd, file)) {
+        close(*fd);
+    }
+    *fd = -1;
+}
+
+// The kernel gives the lowest free number. A table of 64 is there from the start; a larger one would have to be made,
+// which takes milliseconds in a process of several threads.
+enum { RAISED_LEAST = 32, RAISED_MOST = 63 };
+
+int co_descriptor_raise(int fd)
+{
+    int raised = fd < RAISED_LEAST ? fcntl(fd, F_DUPFD_CLOEXEC, RAISED_LEAST) : -1;
+    if (raised > RAISED_MOST) {
+        close(raised);
+        raised = -1;
+    }
+    if (raised < 0) {
+        return fd;
+    }
+    close(fd);
+    return raised;
 }
 
 void co_descriptor_keep(struct co_descriptor_kept *kept, int fd)

@@ -15,15 +15,24 @@ int co_descriptors_left(int wanted);
 // The limit of this process (ulimit -n), for messages; INT_MAX: none.
 int co_descriptors_limit(void);
 
-// The file behind a descriptor, by which its number is known again.
+// The file behind a descriptor, by which its number is known again. All of the kernel's anonymous kind (eventfd, before
+// Linux 6.9 pidfd) have one inode: such a one of ours is marked, by the number of a signal that is never sent; sockets
+// are, too, for that takes the kernel less time to tell.
 struct co_descriptor_file {
     dev_t device;
     ino_t inode;
+    int mark; // 0: known by its inode
 };
 
 int co_descriptor_note(int fd, struct co_descriptor_file *file); // 0 or -errno
-// False: it was closed, and its number may be another file's.
+// False: it was closed, and its number may be another file's. One system call.
 bool co_descriptor_is_of(int fd, const struct co_descriptor_file *file);
+// Closes it, unless it is another file's; -1 afterwards.
+void co_descriptor_close(int *fd, const struct co_descriptor_file *file);
+
+// To a number that files which the program opens come to late: for those that are used without a look each time. Its
+// new number, or the old one.
+int co_descriptor_raise(int fd);
 
 // One of our own that stays open, with its file. fd -1: there is none.
 struct co_descriptor_kept {
@@ -32,8 +41,7 @@ struct co_descriptor_kept {
 };
 
 void co_descriptor_keep(struct co_descriptor_kept *kept, int fd); // -1, or one that has no file: there is none
-// False: the program has closed it, and its number, which may be another file's, is forgotten. But of the kernel's
-// anonymous kind (eventfd, before Linux 6.9 pidfd) all share one inode.
+// False: the program has closed it, and its number, which may be another file's, is forgotten.
 bool co_descriptor_is_kept(struct co_descriptor_kept *kept);
 void co_descriptor_drop(struct co_descriptor_kept *kept); // closes it, unless it is another file's
 

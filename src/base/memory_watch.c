@@ -25,6 +25,7 @@
 
 #define EVENTS (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE)
 #define MESSAGES 16
+#define LOOK_MS 1000
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -36,7 +37,8 @@ struct place {
 
 struct co_memory_watch {
     int kernel_fd, end_fd;
-    struct co_descriptor_file kernel_file;
+    struct co_descriptor_file kernel_file, end_file;
+    _Atomic bool must_end;
     pthread_t thread;
     _Atomic bool is_hearing; // an event has been taken, or is about to be, and is not noted yet
     struct place places[CO_MEMORY_WATCH_PLACES];
@@ -70,23 +72,35 @@ static void take(struct co_memory_watch *watch, const struct uffd_msg *message)
     }
 }
 
-// Whoever makes the change goes on as soon as its event is read: is_hearing is set before, and he finds it so.
+// A program may close what it does not know, and open a file of its own, which gets the number: it is not read.
+static bool can_hear(const struct co_memory_watch *watch)
+{
+    return co_descriptor_is_of(watch->kernel_fd, &watch->kernel_file);
+}
+
+// Whoever makes the change goes on as soon as its event is read: is_hearing is set before, and he finds it so. What the
+// program has closed wakes nobody: so it is looked at once in a while. The kernel has nobody to tell once this thread
+// has left poll(2), and keeps nobody.
 static void *hear(void *arg)
 {
     struct co_memory_watch *watch = arg;
     struct pollfd fds[] = {{.fd = watch->kernel_fd, .events = POLLIN}, {.fd = watch->end_fd, .events = POLLIN}};
     struct uffd_msg messages[MESSAGES];
-    while (fds[1].revents == 0) {
-        if (poll(fds, 2, -1) <= 0 || fds[0].revents == 0) {
+    while (!atomic_load(&watch->must_end) && can_hear(watch)) {
+        if (poll(fds, 2, LOOK_MS) <= 0 || fds[0].revents == 0) {
             continue;
         }
         atomic_store(&watch->is_hearing, true); // sequentially consistent: before the system call
+        if (!can_hear(watch)) {
+            break;
+        }
         ssize_t bytes = read(watch->kernel_fd, messages, sizeof messages);
         for (ssize_t i = 0; i < bytes / (ssize_t)sizeof messages[0]; i++) {
             take(watch, &messages[i]);
         }
         co_store_release(&watch->is_hearing, false); // release M2: what was noted
     }
+    co_store_release(&watch->is_hearing, false); // release M2
     return NULL;
 }
 
@@ -105,9 +119,8 @@ static void after_fork(void)
 static void in_child(void)
 {
     struct co_memory_watch *watch = atomic_exchange(&the_watch, NULL);
-    if (watch != NULL && co_descriptor_is_of(watch->kernel_fd, &watch->kernel_file)) {
-        close(watch->kernel_fd);
-        watch->kernel_fd = -1;
+    if (watch != NULL) {
+        co_descriptor_close(&watch->kernel_fd, &watch->kernel_file);
     }
 }
 
@@ -146,6 +159,7 @@ int co_memory_watch_open(struct co_memory_watch **out)
     watch->end_fd = eventfd(0, EFD_CLOEXEC);
     watch->kernel_fd = watch->end_fd < 0 ? -errno : open_kernel();
     int error = watch->kernel_fd < 0 ? watch->kernel_fd : co_descriptor_note(watch->kernel_fd, &watch->kernel_file);
+    error = error == 0 ? co_descriptor_note(watch->end_fd, &watch->end_file) : error;
     error = error == 0 ? -co_own_thread_start(&watch->thread, hear, watch) : error;
     if (error == 0) {
         *out = watch;
@@ -222,6 +236,10 @@ int co_memory_watch_add(struct co_memory_watch *watch, const void *start, size_t
     co_store_relaxed(&place->start, (uintptr_t)start);
     co_store_relaxed(&place->is_changed, false);
     co_store_release(&place->end, (uintptr_t)start + bytes); // release M1: the start
+    if (!can_hear(watch)) {
+        co_store_release(&place->end, 0); // release M1: nobody's
+        return -EBADF;
+    }
     struct uffdio_register wanted = {.range = {(uintptr_t)start, bytes}, .mode = UFFDIO_REGISTER_MODE_WP};
     if (ioctl(watch->kernel_fd, UFFDIO_REGISTER, &wanted) != 0) {
         int error = errno;
@@ -234,7 +252,7 @@ int co_memory_watch_add(struct co_memory_watch *watch, const void *start, size_t
 bool co_memory_watch_is_same(const struct co_memory_watch *watch, int place)
 {
     until_heard(watch);
-    return !co_load_relaxed(&watch->places[place].is_changed);
+    return can_hear(watch) && !co_load_relaxed(&watch->places[place].is_changed);
 }
 
 static bool is_shared(const struct co_memory_watch *watch, const struct place *place)
@@ -266,10 +284,12 @@ void co_memory_watch_close(struct co_memory_watch *watch)
 {
     uint64_t one = 1;
     atomic_store(&the_watch, NULL);
-    while (write(watch->end_fd, &one, sizeof one) < 0 && errno == EINTR) {
+    atomic_store(&watch->must_end, true);
+    while (co_descriptor_is_of(watch->end_fd, &watch->end_file) && write(watch->end_fd, &one, sizeof one) < 0 &&
+           errno == EINTR) {
     }
     pthread_join(watch->thread, NULL);
-    close(watch->kernel_fd);
-    close(watch->end_fd);
+    co_descriptor_close(&watch->kernel_fd, &watch->kernel_file);
+    co_descriptor_close(&watch->end_fd, &watch->end_file);
     free(watch);
 }

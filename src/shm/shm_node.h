@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/descriptors.h"
 #include "base/shm_segment.h"
 #include "shm/shm.h"
 #include "shm/shm_layout.h"
@@ -24,8 +25,9 @@ struct co_shm_node {
     struct co_shm_loan *loans;
     char *areas;
 
-    int *watched;              // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
-    _Atomic uint64_t *seen_ns; // [size] when the process was last seen to be the one that met us
+    int *watched;                             // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
+    struct co_descriptor_file *watched_files; // [size] behind them
+    _Atomic uint64_t *seen_ns;                // [size] when the process was last seen to be the one that met us
     bool single_copy;
     bool lets_others_in;                                              // we told Yama
     size_t direct_bcast_min, direct_allgather_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none

@@ -97,7 +97,7 @@ static int watch(const struct co_shm_node *node, int rank, int watched)
         return BY_NUMBER;
     }
     int file = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);
-    return file >= 0 ? file : BY_NUMBER;
+    return file >= 0 && co_descriptor_note(file, &node->watched_files[rank]) == 0 ? file : BY_NUMBER;
 }
 
 int co_shm_peers_open(struct co_shm_node *node)
@@ -105,8 +105,9 @@ int co_shm_peers_open(struct co_shm_node *node)
     int count = 0;
 
     node->watched = calloc((size_t)node->config.size, sizeof *node->watched);
+    node->watched_files = calloc((size_t)node->config.size, sizeof *node->watched_files);
     node->seen_ns = calloc((size_t)node->config.size, sizeof *node->seen_ns);
-    if (!node->watched || !node->seen_ns) {
+    if (!node->watched || !node->watched_files || !node->seen_ns) {
         free(node->watched);
         node->watched = NULL;
         return -ENOMEM;
@@ -121,14 +122,22 @@ int co_shm_peers_open(struct co_shm_node *node)
 void co_shm_peers_close(struct co_shm_node *node)
 {
     for (int rank = 0; node->watched && rank < node->config.size; rank++) {
-        if (node->watched[rank] >= 0) {
-            close(node->watched[rank]);
-        }
+        co_descriptor_close(&node->watched[rank], &node->watched_files[rank]); // it may be the program's by now
     }
     free(node->watched);
+    free(node->watched_files);
     free(node->seen_ns);
     node->watched = NULL;
+    node->watched_files = NULL;
     node->seen_ns = NULL;
+}
+
+// A program may close what it does not know, and the number be a file of its own, which tells nothing of the peer.
+static int descriptor_of(const struct co_shm_node *node, int rank)
+{
+    int watched = node->watched[rank];
+
+    return watched >= 0 && !co_descriptor_is_of(watched, &node->watched_files[rank]) ? BY_NUMBER : watched;
 }
 
 // The first of a few peers from `first` on that has ended, or -1. What poll(2) says is this caller's own: several
@@ -139,7 +148,7 @@ static int find_dead(const struct co_shm_node *node, int first)
     int count = 0;
 
     for (; count < AT_ONCE && first + count < node->config.size; count++) {
-        peers[count] = (struct pollfd){.fd = node->watched[first + count], .events = POLLIN};
+        peers[count] = (struct pollfd){.fd = descriptor_of(node, first + count), .events = POLLIN};
     }
     // poll passes over negative descriptors and clears what it says about them
     bool some_ended = poll(peers, (nfds_t)count, 0) > 0;
@@ -166,7 +175,7 @@ int co_shm_node_dead_peer(const struct co_shm_node *node)
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
 {
     const struct co_shm_process *peer = &node->processes[rank];
-    struct pollfd watched = {.fd = node->watched[rank], .events = POLLIN};
+    struct pollfd watched = {.fd = descriptor_of(node, rank), .events = POLLIN};
 
     return watched.fd == BY_NUMBER ? is_gone_by_number(peer)
                                    : watched.fd >= 0 && poll(&watched, 1, 0) > 0 && has_ended(peer, watched.revents);
@@ -175,7 +184,7 @@ bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
 static bool has_its_number(const struct co_shm_node *node, int rank)
 {
     const struct co_shm_process *peer = &node->processes[rank];
-    int watched = node->watched[rank];
+    int watched = descriptor_of(node, rank);
 
     if (watched == NOT_WATCHED) { // ourselves, or a number of another namespace, which means somebody else here
         return peer->pid_namespace == node->processes[node->config.rank].pid_namespace;

@@ -15,6 +15,7 @@
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "engine/progress/descriptors_look.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
 #include "engine/progress/proxies_look.h"
@@ -39,7 +40,11 @@ static bool network_wants_a_look(struct co_engine *engine)
     // relaxed, and not one step: a lost count delays a look by one call
     unsigned polls = co_load_relaxed(&engine->polls);
     co_store_relaxed(&engine->polls, polls + 1);
-    return polls % (co_load_relaxed(&engine->network_is_busy) ? BUSY_NETWORK_POLLS : IDLE_NETWORK_POLLS) == 0;
+    bool is_due = polls % (co_load_relaxed(&engine->network_is_busy) ? BUSY_NETWORK_POLLS : IDLE_NETWORK_POLLS) == 0;
+    if (is_due) {
+        co_descriptors_look(engine);
+    }
+    return is_due;
 }
 
 static void note_busy(struct co_engine *engine)
@@ -108,6 +113,9 @@ static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_loo
 static int move(struct co_engine *engine, bool must_look)
 {
     uint64_t now_ns = co_clock_now_ns();
+    if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0 && co_descriptors_are_lost(engine)) {
+        give_network_up(engine, -EBADF);
+    }
     int events = move_tasks(engine, now_ns), of_tasks = events;
     if (engine->mcast != NULL) {
         events += move_network(engine, now_ns, must_look);
@@ -188,6 +196,9 @@ int co_engine_poll(struct co_engine *engine)
     if (glances % GLANCES_FOR_THE_GONE == 0 && !co_load_relaxed(&engine->is_abandoned)) {
         co_peer_failure_poll(engine);
     }
+    if (co_load_relaxed(&engine->outstanding) > 0) { // relaxed: a hint
+        co_descriptors_look(engine);
+    }
     if (glances % GLANCES_FOR_PROXIES == 0 && co_engine_proxies_awaited(engine) != NULL) {
         co_engine_proxies_look(engine, co_clock_now_ns());
     }
@@ -210,6 +221,9 @@ static bool is_left_alone(const struct co_task *task)
 void co_task_submit(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
+    if (task->team->facts.nodes > 1) {
+        co_descriptors_look(engine);
+    }
     // acquire K2: nothing outstanding, so its memory is ours.
     bool starts_here = task->is_background && (is_brief(task) || is_left_alone(task)) &&
                        co_load_acquire(&task->team->outstanding) == 0;

@@ -15,6 +15,7 @@
 #include "base/counters.h"
 #include "base/poll.h"
 #include "engine/engine_state.h"
+#include "engine/progress/descriptors_look.h"
 #include "engine/progress/wake_fds.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
@@ -326,7 +327,10 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
         return;
     }
     if (wait->all_turns++ == wait->message_spins) {
-        has_moved(engine, wait); // what moved before it began does not count
+        has_moved(engine, wait);                                           // what moved before it began does not count
+        if (!wait->is_call && co_load_relaxed(&engine->outstanding) > 0) { // relaxed: a hint; a call has just begun
+            co_descriptors_look(engine);
+        }
         if (engine->is_oversubscribed && wait->message_spins > 0) {
             learn_message_spins(engine, co_load_relaxed(&engine->message_spins) / 2); // relaxed: a hint
         }

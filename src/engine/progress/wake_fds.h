@@ -11,12 +11,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/descriptors.h"
+
 #define CO_WAKE_FDS 16 // callers of one process that sleep at a time
 
 struct co_wake_fds {
     struct co_wake_fd {
         _Atomic bool is_taken;
-        _Atomic int fd; // made at the first use, -1 before
+        _Atomic int fd;                 // made at the first use, -1 before; -2: the program has closed it
+        struct co_descriptor_file file; // behind it, from the making on
     } wake_fds[CO_WAKE_FDS];
     int most; // that are made
 };
@@ -25,7 +28,7 @@ struct co_wake_fds {
 int co_wake_fds_open(struct co_wake_fds *wake_fds, int most);
 void co_wake_fds_close(struct co_wake_fds *wake_fds);
 
-// Any thread. Its number, or -1: none is free.
+// Any thread. Its number, or -1: none is free. One that the program has closed is given to nobody any more.
 int co_wake_fds_take(struct co_wake_fds *wake_fds);
 // Readable once it is signalled.
 int co_wake_fds_descriptor(struct co_wake_fds *wake_fds, int wake_fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A worker thread's life, sleep and waking. Idle it sleeps without a timer and costs nothing.
+// A worker thread's life, sleep and waking. Idle it looks once a second whether it can still be woken.
 #define _GNU_SOURCE
 #include "engine/progress/worker.h"
 
@@ -16,13 +16,26 @@
 #include "base/poll.h"
 
 #define NOTICE_LATE_NS (4 * CO_NS_PER_MS) // no notice waits longer for a timer
+#define SLEEP_MOST_NS CO_NS_PER_S // who sleeps on what the program has closed meanwhile is woken by nothing else
 
 enum { NOT_STARTED, STARTED, CANNOT_START }; // the last one also: is not to start any more
 
+// A program may close all that it does not know, and open files of its own: one of those is neither waited for nor
+// written to. Then nobody can call, and the worker looks often.
+static bool can_hear(const struct co_worker *worker)
+{
+    return co_descriptor_is_of(worker->wake.fd, &worker->wake.file);
+}
+
 bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
 {
-    uint64_t calls;
-    descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
+    uint64_t calls, longest_ns = SLEEP_MOST_NS;
+    descriptors[count] = (struct pollfd){.fd = worker->wake.fd, .events = POLLIN};
+    if (!can_hear(worker)) {
+        descriptors[count].fd = -1; // which poll(2) passes over
+        longest_ns = NOTICE_LATE_NS;
+    }
+    most_ns = most_ns < longest_ns ? most_ns : longest_ns;
     bool naps = most_ns <= NOTICE_LATE_NS;
     atomic_store(&worker->sleep, naps ? CO_WORKER_NAPS : CO_WORKER_SLEEPS);
     bool has_word = atomic_load(&worker->is_called) || atomic_load(&worker->must_stop);
@@ -31,8 +44,8 @@ bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int c
         found = co_poll(descriptors, (nfds_t)count + 1, most_ns) > 0;
     }
     atomic_store(&worker->sleep, CO_WORKER_AWAKE);
-    while (found && descriptors[count].revents != 0 && read(worker->wake_fd, &calls, sizeof(calls)) < 0 &&
-           errno == EINTR) {
+    bool is_called = found && descriptors[count].revents != 0 && can_hear(worker);
+    while (is_called && read(worker->wake.fd, &calls, sizeof(calls)) < 0 && errno == EINTR) {
     }
     return found;
 }
@@ -84,7 +97,7 @@ bool co_worker_is_refused(const struct co_worker *worker)
 static void interrupt(struct co_worker *worker)
 {
     uint64_t one = 1;
-    while (write(worker->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    while (can_hear(worker) && write(worker->wake.fd, &one, sizeof(one)) < 0 && errno == EINTR) {
     }
 }
 
@@ -119,8 +132,8 @@ int co_worker_open(struct co_worker *worker, struct co_engine *engine, co_worker
     if (wake_fd < 0) {
         return -errno;
     }
-    *worker = (struct co_worker){
-        .engine = engine, .turn = turn, .subgroup = subgroup, .starts = CO_TRYLOCK_INIT, .wake_fd = wake_fd};
+    *worker = (struct co_worker){.engine = engine, .turn = turn, .subgroup = subgroup, .starts = CO_TRYLOCK_INIT};
+    co_descriptor_keep(&worker->wake, wake_fd);
     worker->knows_cores = sched_getaffinity(0, sizeof(worker->cores), &worker->cores) == 0;
     return 0;
 }
@@ -147,6 +160,6 @@ void co_worker_close(struct co_worker *worker)
         return;
     }
     co_worker_stop(worker);
-    close(worker->wake_fd);
+    co_descriptor_drop(&worker->wake);
     *worker = (struct co_worker){0};
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/atomics.h"
+#include "base/descriptors.h"
 
 #define CO_WORKER_DESCRIPTORS_MAX 32 // to sleep on
 
@@ -33,7 +34,7 @@ struct co_worker {
     pthread_t thread;
     struct co_trylock starts;
     _Atomic int state;
-    int wake_fd;
+    struct co_descriptor_kept wake; // an eventfd; never changed while the thread lives, for others look at it, too
     // Who calls or gives notice stores that and then loads sleep; the worker stores sleep and then loads the others.
     // All of it is sequentially consistent: with less, both could see the other's old value, and the word would be
     // slept over.
@@ -63,7 +64,8 @@ void co_worker_notice(struct co_worker *worker);
 // By the thread itself. True: it was called since the last question.
 bool co_worker_was_called(struct co_worker *worker);
 // Until a descriptor is ready, somebody calls, or `most_ns` (UINT64_MAX: no timer) are over. `descriptors` has room for
-// one more. True: they say what is ready; false: nothing is known of them.
+// one more. True: they say what is ready; false: nothing is known of them, as after a second, for a program that has
+// closed what it does not know wakes nobody.
 bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns);
 
 #endif

@@ -4,11 +4,13 @@
 // they move the engine themselves; the others are there for operations that no caller moves.
 #include "engine/progress/worker_roles.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
 #include "engine/engine_state.h"
+#include "engine/progress/descriptors_look.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/progress.h"
 #include "engine/progress/wait.h"
@@ -119,7 +121,8 @@ void co_worker_first_progress(struct co_worker *worker)
         nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
-    if (co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0) { // relaxed: a hint
+    bool are_own = co_descriptors_look(engine);
+    if (are_own && co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0) { // relaxed: a hint
         co_mcast_lane_fill(engine->mcast, 0); // what fails here is found by the move
     }
     int moved = co_engine_progress_for_worker(engine), messages = co_messages_progress_background(engine);
@@ -151,7 +154,7 @@ void co_worker_receiver_progress(struct co_worker *worker)
         nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
-    int waiting = co_mcast_lane_fill(engine->mcast, worker->subgroup);
+    int waiting = co_descriptors_look(engine) ? co_mcast_lane_fill(engine->mcast, worker->subgroup) : -EBADF;
     if (waiting == 0) {
         co_worker_sleep(worker, descriptors, 1, UINT64_MAX);
         return;
@@ -169,9 +172,10 @@ void co_worker_sender_progress(struct co_worker *worker)
     struct co_engine *engine = worker->engine;
     struct pollfd descriptors[2];
     take_call(worker);
+    co_descriptors_look(engine);
     co_trylock_wait(&engine->lock);
-    bool has_part =
-        co_load_relaxed(&engine->network_error) == 0 && co_mcast_send_begin(engine->mcast, co_clock_now_ns());
+    bool has_part = co_load_relaxed(&engine->network_error) == 0 && !co_descriptors_are_lost(engine) &&
+                    co_mcast_send_begin(engine->mcast, co_clock_now_ns());
     co_trylock_drop(&engine->lock);
     if (!has_part) {
         co_worker_sleep(worker, descriptors, 0, UINT64_MAX);

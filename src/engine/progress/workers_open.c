@@ -2,8 +2,8 @@
 //
 // The worker threads of an engine (S1, section 4: send path and receive path are separate workers, receive workers
 // share nothing): how many, their birth and end. One alone does everything for nonblocking operations; several also
-// take long blocking ones, whose callers sleep. While nothing is outstanding all of them sleep without a timer. Start
-// and end of the job.
+// take long blocking ones, whose callers sleep. While nothing is outstanding all of them sleep, a second at a time.
+// Start and end of the job.
 #include "engine/progress/workers_open.h"
 
 #include <errno.h>

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "engine/progress/descriptors_look.h"
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/job_facts.h"
 #include "engine/start/job_key.h"
@@ -149,6 +150,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
         .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
         .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),
         .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S};
+    co_descriptors_watch(engine);
     return co_mcast_open(&engine->mcast, &config);
 }
 

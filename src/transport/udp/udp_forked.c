@@ -5,7 +5,6 @@
 // not by exec, for not every child calls it. Cold.
 #define _GNU_SOURCE // struct mmsghdr in udp_state.h
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/atomics.h"
 #include "transport/udp/udp_state.h"
@@ -24,21 +23,13 @@ static void let_go(void)
     co_trylock_drop(&lock);
 }
 
-// Where the program has closed it, its number may be another file's, which is the child's.
-static void descriptor_close(int *fd, const struct co_descriptor_file *file)
-{
-    if (*fd >= 0 && co_descriptor_is_of(*fd, file)) {
-        close(*fd);
-    }
-    *fd = -1;
-}
-
+// Where the program has closed one, its number may be another file's, which is the child's.
 static void in_child(void)
 {
     for (struct co_udp *udp = opened; udp != NULL; udp = udp->next_opened) {
-        descriptor_close(&udp->unicast_fd, &udp->unicast_file);
+        co_descriptor_close(&udp->unicast_fd, &udp->unicast_file);
         for (unsigned i = 0; i < CO_UDP_GROUPS_MAX; i++) {
-            descriptor_close(&udp->group_fds[i], &udp->group_files[i]);
+            co_descriptor_close(&udp->group_fds[i], &udp->group_files[i]);
         }
     }
     let_go();

@@ -43,11 +43,16 @@ int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliv
         lane->messages[i].msg_hdr.msg_controllen = sizeof(lane->controls[i]);
         lane->messages[i].msg_hdr.msg_flags = 0;
     }
+    if (co_load_relaxed(&udp->is_closed)) { // relaxed: for good
+        *has_more = false;
+        return -EBADF;
+    }
     co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
     int count = recvmmsg(udp->group_fds[index], lane->messages, CO_UDP_LANE_SLOTS, MSG_DONTWAIT, NULL);
     *has_more = count == CO_UDP_LANE_SLOTS;
     if (count < 0) {
-        return co_udp_receive_error(errno);
+        int error = errno;
+        return co_udp_is_own(udp, (int)index) ? co_udp_receive_error(error) : -EBADF;
     }
     struct co_udp_taken taken = {0};
     for (int i = 0; i < count; i++) {
@@ -60,7 +65,7 @@ int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliv
 int co_udp_lane_descriptor(struct co_transport *transport, unsigned index)
 {
     const struct co_udp *udp = (const struct co_udp *)transport;
-    return udp->group_fds[index];
+    return co_load_relaxed(&udp->is_closed) ? -1 : udp->group_fds[index]; // relaxed: for good
 }
 
 bool co_udp_lane_is_quiet(const struct co_transport *transport, unsigned index)

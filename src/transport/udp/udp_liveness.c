@@ -21,9 +21,7 @@
 
 static void end(struct co_udp_liveness_probe *probe)
 {
-    if (probe->fd >= 0) {
-        close(probe->fd);
-    }
+    co_descriptor_close(&probe->fd, &probe->file);
     *probe = (struct co_udp_liveness_probe){.fd = -1, .rank = CO_UDP_NOBODY};
 }
 
@@ -98,6 +96,7 @@ int co_udp_liveness_query(struct co_transport *transport, int rank)
     const struct sockaddr_in *peer = &udp->peers[rank];
     int error = connect(fd, (const struct sockaddr *)peer, sizeof *peer) == 0 ? 0 : errno, said = judge(error);
     *probe = (struct co_udp_liveness_probe){.fd = fd, .rank = rank, .asked_ns = now_ns, .has_answer = said > 0};
+    co_descriptor_note(fd, &probe->file);
     if (said <= 0 && error != EINPROGRESS) {
         end(probe); // the next one may leave this host
     }
@@ -110,6 +109,10 @@ static bool look_at(struct co_udp_liveness_probe *probe)
     struct pollfd connection = {.fd = probe->fd, .events = POLLOUT};
     int error = ETIMEDOUT;
     socklen_t length = sizeof error;
+    if (!co_descriptor_is_of(probe->fd, &probe->file)) { // the program's, who has closed ours
+        end(probe);
+        return false;
+    }
     if (probe->has_answer || poll(&connection, 1, 0) <= 0) {
         return probe->has_answer;
     }

@@ -34,6 +34,7 @@ static int udp_join(struct co_transport *transport, unsigned index)
         close(fd);
         return error;
     }
+    fd = co_descriptor_raise(fd);
     co_descriptor_note(fd, &udp->group_files[index]);
     udp->group_fds[index] = fd;
     return 0;
@@ -42,9 +43,8 @@ static int udp_join(struct co_transport *transport, unsigned index)
 static void udp_leave(struct co_transport *transport, unsigned index)
 {
     struct co_udp *udp = (struct co_udp *)transport;
-    if (index < udp->groups.count && udp->group_fds[index] >= 0) {
-        close(udp->group_fds[index]);
-        udp->group_fds[index] = -1;
+    if (index < udp->groups.count) {
+        co_descriptor_close(&udp->group_fds[index], &udp->group_files[index]);
     }
 }
 
@@ -52,7 +52,12 @@ static int udp_descriptors(struct co_transport *transport, struct pollfd *fds, i
 {
     struct co_udp *udp = (struct co_udp *)transport;
     bool tells = want_write && co_udp_pause_ends_ns(udp) == 0;
+    bool is_own = co_udp_is_own(udp, CO_UDP_UNICAST);
     int count = 0;
+    if (room > 0 && !is_own) { // poll(2) passes over it
+        fds[0] = (struct pollfd){.fd = -1, .events = (short)(POLLIN | (tells ? POLLOUT : 0))};
+        return 1;
+    }
     if (room > 0) {
         fds[count++] = (struct pollfd){.fd = udp->unicast_fd, .events = (short)(POLLIN | (tells ? POLLOUT : 0))};
     }
@@ -74,14 +79,10 @@ static void udp_close(struct co_transport *transport)
     struct co_udp *udp = (struct co_udp *)transport;
     co_udp_forked_leave(udp);
     for (unsigned i = 0; i < CO_UDP_GROUPS_MAX; i++) {
-        if (udp->group_fds[i] >= 0) {
-            close(udp->group_fds[i]);
-        }
+        co_descriptor_close(&udp->group_fds[i], &udp->group_files[i]);
         co_udp_lane_close(udp, i);
     }
-    if (udp->unicast_fd >= 0) {
-        close(udp->unicast_fd);
-    }
+    co_descriptor_close(&udp->unicast_fd, &udp->unicast_file);
     co_udp_liveness_close(udp);
     free(udp->receiver.slots);
     free(udp->peers);
@@ -181,6 +182,7 @@ static int open_sockets(struct co_udp *udp, const struct co_udp_config *config, 
         snprintf(why, why_room, "no UDP socket on %s: %s", udp->interface.name, strerror(-fd));
         return fd;
     }
+    fd = co_descriptor_raise(fd);
     co_descriptor_note(fd, &udp->unicast_file);
     udp->unicast_fd = fd;
     if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {

@@ -69,6 +69,9 @@ static int descriptor_of(const struct co_udp *udp, int socket)
 
 static int judge(struct co_udp *udp, int socket, int error)
 {
+    if (!co_udp_is_own(udp, socket)) {
+        return -EBADF;
+    }
     if (socket == CO_UDP_UNICAST) {
         co_udp_unreachable_note(udp);
     }
@@ -96,7 +99,7 @@ static uint32_t ready_bits(const struct co_udp *udp, const struct pollfd *fds, i
 {
     uint32_t bits = 0;
     for (int i = 0; i < count; i++) {
-        if (!(fds[i].revents & (POLLIN | POLLERR))) {
+        if (!(fds[i].revents & (POLLIN | POLLERR | POLLNVAL))) { // reading finds out that it is closed
             continue;
         }
         bits |= fds[i].fd == udp->unicast_fd ? CO_UDP_UNICAST_BIT : 0;
@@ -133,9 +136,17 @@ static uint32_t ask(struct co_udp *udp)
 void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count)
 {
     struct co_udp *udp = (struct co_udp *)transport;
+    uint32_t bits = ready_bits(udp, fds, count);
+    if (bits & CO_UDP_UNICAST_BIT) { // he may have slept for long
+        co_udp_is_own(udp, CO_UDP_UNICAST);
+    }
+    for (unsigned group = 0; group < udp->groups.count; group++) {
+        if (bits >> group & 1) {
+            co_udp_is_own(udp, (int)group);
+        }
+    }
     // relaxed: the word is all, and one that comes too late or twice only means that poll asks, or finds a socket empty
-    co_store_relaxed(&udp->woken,
-                     co_clock_now_ns() << CO_UDP_WOKEN_BITS | CO_UDP_WOKEN_BIT | ready_bits(udp, fds, count));
+    co_store_relaxed(&udp->woken, co_clock_now_ns() << CO_UDP_WOKEN_BITS | CO_UDP_WOKEN_BIT | bits);
 }
 
 // Unicast first, for control must not wait behind a flood of chunks; of the groups each in turn.
@@ -197,6 +208,9 @@ int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn d
         uint64_t found = woken & ((UINT64_C(1) << CO_UDP_WOKEN_BITS) - 1);
         uint64_t age_ns = ((co_clock_now_ns() << CO_UDP_WOKEN_BITS) - (woken - found)) >> CO_UDP_WOKEN_BITS;
         bits = age_ns < CO_UDP_WOKEN_NS ? (uint32_t)found : 0;
+    }
+    if (co_load_relaxed(&udp->is_closed)) { // relaxed: for good
+        return -EBADF;
     }
     int error = bits != 0 ? 0 : drain_busy(udp, budget, &taken, deliver, arg);
     udp->quiet_lanes = 0;

@@ -195,7 +195,7 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
     if (error || !all_fit(udp, batch, count)) {
         return error ? error : -EMSGSIZE;
     }
-    while (done < count) {
+    while (done < count && !co_load_relaxed(&udp->is_closed)) { // relaxed: for good
         unsigned run;
         bool offloaded = !is_plain && co_load_relaxed(&udp->has_gso);
         int sent = offloaded ? send_offloaded(udp, &address, batch + done, count - done, &run)
@@ -237,8 +237,9 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
             is_plain = !may_concern_earlier(udp, &retries);
             break;
         case BROKEN:
+            co_udp_is_own(udp, CO_UDP_UNICAST);
             return done > 0 ? (int)done : sent;
         }
     }
-    return (int)done;
+    return done > 0 || count == 0 ? (int)done : -EBADF;
 }

@@ -110,6 +110,7 @@ struct co_udp_refusals {
 // To the kernel of a peer's host; rank CO_UDP_NOBODY: none.
 struct co_udp_liveness_probe {
     int fd, rank;
+    struct co_descriptor_file file; // behind it
     uint64_t asked_ns;
     bool has_answer; // it came at once
 };
@@ -127,6 +128,7 @@ struct co_udp {
     int unicast_fd;
     int group_fds[CO_UDP_GROUPS_MAX];                                       // -1: not joined
     struct co_descriptor_file unicast_file, group_files[CO_UDP_GROUPS_MAX]; // behind them
+    _Atomic bool is_closed; // some of them by the program: none is used any more
     struct co_udp *next_opened;
     struct co_udp_lane *lanes[CO_UDP_GROUPS_MAX]; // NULL: the group is received by poll
     _Atomic bool has_gso;                         // a sender may find out that an interface has none
@@ -165,6 +167,10 @@ int co_udp_socket_group(const struct co_udp *udp, unsigned index);              
 int co_udp_socket_become_member(const struct co_udp *udp, int fd, unsigned index); // 0 or -errno
 int co_udp_socket_loop(int fd, bool is_wanted);                                    // own multicast on this host
 size_t co_udp_socket_receive_buffer(int fd); // bytes of payload that the kernel granted
+
+// udp_own.c. A program may close all that it does not know, and open files of its own, which get the numbers of our
+// sockets. True: it has not; asked before sleeps, after them and after errors, not at each datagram. Any thread.
+bool co_udp_is_own(struct co_udp *udp, int socket);
 
 // udp_forked.c: while it is entered, its descriptors are closed in children of fork.
 void co_udp_forked_enter(struct co_udp *udp);

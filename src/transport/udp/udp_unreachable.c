@@ -88,7 +88,7 @@ static uint64_t fingerprint(const uint8_t *bytes, size_t count)
 
 void co_udp_unreachable_note(struct co_udp *udp)
 {
-    for (;;) {
+    while (co_udp_is_own(udp, CO_UDP_UNICAST)) {
         struct sockaddr_in address = {0};
         uint8_t start_of_datagram[QUOTED_BYTES];
         struct iovec piece = {.iov_base = start_of_datagram, .iov_len = sizeof start_of_datagram};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What has failed is noted here, by whoever finds it; verbs_health.c sees to it. Rare.
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,17 @@ void co_verbs_break(struct co_verbs *verbs, int error, const char *why)
         snprintf(text, sizeof text, "verbs on %s: %s (%s)", verbs->device, why, strerror(-error));
         verbs->config.warn(text);
     }
+}
+
+// `woken` tells it of all, for who closes one of what he does not know closes all. The kernel has taken the queue pairs
+// away with them; the libraries would write to files that are the program's.
+bool co_verbs_is_own(struct co_verbs *verbs)
+{
+    if (!verbs->is_lost && !verbs->has_let_go && verbs->context != NULL && !co_descriptor_is_kept(&verbs->woken)) {
+        co_verbs_break(verbs, -EBADF, "the program has closed its descriptors");
+        verbs->is_lost = true;
+    }
+    return !verbs->is_lost;
 }
 
 void co_verbs_ring_fail(struct co_verbs *verbs, struct co_verbs_ring *ring)

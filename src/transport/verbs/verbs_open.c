@@ -61,7 +61,7 @@ static void let_go(struct co_verbs *verbs)
 static void hang_up(struct co_transport *transport)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
-    if (verbs->broken != 0 && !verbs->has_let_go) {
+    if (verbs->broken != 0 && !verbs->has_let_go && co_verbs_is_own(verbs)) {
         verbs->has_let_go = true;
         let_go(verbs);
     }
@@ -70,15 +70,14 @@ static void hang_up(struct co_transport *transport)
 static void close_verbs(struct co_transport *transport)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
-    if (!verbs->has_let_go) {
+    bool is_own = co_verbs_is_own(verbs);
+    if (is_own && !verbs->has_let_go) {
         let_go(verbs);
     }
-    if (verbs->registrations != NULL) {
+    if (is_own && verbs->registrations != NULL) {
         co_registration_cache_close(verbs->registrations);
     }
-    if (verbs->woken_fd >= 0) {
-        close(verbs->woken_fd);
-    }
+    co_descriptor_drop(&verbs->woken);
     free(verbs->peers);
     free(verbs);
 }
@@ -100,8 +99,8 @@ static const struct co_transport_ops ops = {.name = "verbs",
 
 static int open_parts(struct co_verbs *verbs, char *why, size_t why_room)
 {
-    verbs->woken_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (verbs->woken_fd < 0) {
+    co_descriptor_keep(&verbs->woken, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    if (verbs->woken.fd < 0) {
         snprintf(why, why_room, "no descriptor for verbs: %s", strerror(errno));
         return -errno;
     }

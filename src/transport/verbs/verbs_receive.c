@@ -106,7 +106,7 @@ static void set_awake(struct co_verbs *verbs, bool is_awake)
     uint64_t value = 1;
     if (is_awake != verbs->is_awake) {
         ssize_t moved =
-            is_awake ? write(verbs->woken_fd, &value, sizeof value) : read(verbs->woken_fd, &value, sizeof value);
+            is_awake ? write(verbs->woken.fd, &value, sizeof value) : read(verbs->woken.fd, &value, sizeof value);
         verbs->is_awake = moved == (ssize_t)sizeof value ? is_awake : verbs->is_awake;
     }
 }
@@ -138,6 +138,9 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
         return verbs->broken;
     }
     bool has_slept = is_armed(verbs), was_early = false;
+    if (has_slept && !co_verbs_is_own(verbs)) {
+        return verbs->broken;
+    }
     if (has_slept) {
         hear_bell(verbs);
     }
@@ -169,7 +172,7 @@ static void arm(struct co_verbs *verbs, unsigned which, struct ibv_cq *queue)
 int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
-    if (verbs->has_let_go) {
+    if (verbs->has_let_go || !co_verbs_is_own(verbs)) {
         return 0;
     }
     arm(verbs, 0, verbs->received);
@@ -189,7 +192,7 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
     bool is_ready =
         verbs->early_count > 0 || co_verbs_reads_reap(verbs) || verbs->broken != 0 || (want_write && has_room);
     set_awake(verbs, is_ready);
-    const int descriptors[] = {verbs->woken_fd, verbs->bell->fd, verbs->context->async_fd, verbs->events->fd};
+    const int descriptors[] = {verbs->woken.fd, verbs->bell->fd, verbs->context->async_fd, verbs->events->fd};
     int count = 0;
     for (; count < 4 && count < room; count++) {
         fds[count] = (struct pollfd){.fd = descriptors[count], .events = POLLIN};

@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "base/descriptors.h"
 #include "transport/reads.h"
 #include "transport/registration_cache.h"
 #include "transport/verbs.h"
@@ -142,13 +143,15 @@ struct co_verbs {
     struct co_verbs_reads reads;
     struct co_verbs_peer *peers; // by world rank, after connect
     int peer_count;
-    // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
+    // Completions that came while somebody was about to sleep, for the next poll; then `woken` is readable.
     union co_verbs_completion early[CO_VERBS_BATCH];
-    int early_count, woken_fd;
-    bool is_awake;    // woken_fd is readable
+    int early_count;
+    struct co_descriptor_kept woken;
+    bool is_awake;    // woken is readable
     bool is_armed[3]; // received, sent, read: it rings the bell
     int broken;       // 0, or -errno for good
     bool has_let_go;  // of the device, after that
+    bool is_lost;     // the program has closed our descriptors: nothing is done to the device any more
     // Bad days (verbs_health.c).
     unsigned polls, failed_rings; // rings that do not run
     bool is_failing;              // ... or the port is down: noted, and seen to from retry_ns on
@@ -240,6 +243,7 @@ void co_verbs_rc_describe(const struct co_verbs *verbs, char *text, size_t room)
 void co_verbs_failed(struct co_verbs *verbs, struct co_verbs_ring *ring, const struct ibv_wc *completion,
                      const char *what, uint64_t *said);
 void co_verbs_ring_fail(struct co_verbs *verbs, struct co_verbs_ring *ring);
+bool co_verbs_is_own(struct co_verbs *verbs); // false, and broken: the program has closed our descriptors
 void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for good
 
 // verbs_health.c

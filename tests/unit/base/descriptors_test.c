@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -182,6 +184,57 @@ static void what_is_kept_is_forgotten_when_its_number_is_anothers(void **state)
     close(ends[1]);
 }
 
+// They have one inode, and are told apart all the same.
+static void eventfds_and_sockets_are_known_again(void **state)
+{
+    (void)state;
+    struct co_descriptor_file first, second, of_socket;
+    int one = eventfd(0, EFD_CLOEXEC), two = eventfd(0, EFD_CLOEXEC), ends[2];
+    uint64_t count = 7;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+    assert_int_equal(co_descriptor_note(one, &first), 0);
+    assert_int_equal(co_descriptor_note(two, &second), 0);
+    assert_int_equal(co_descriptor_note(ends[0], &of_socket), 0);
+    assert_true(co_descriptor_is_of(one, &first));
+    assert_false(co_descriptor_is_of(one, &second));
+    assert_true(co_descriptor_is_of(ends[0], &of_socket));
+    assert_false(co_descriptor_is_of(ends[1], &of_socket));
+    assert_int_equal(write(one, &count, sizeof count), sizeof count); // a mark changes nothing
+    assert_int_equal(read(one, &count, sizeof count), sizeof count);
+    int kept = dup(one); // the file is what is marked
+    assert_true(co_descriptor_is_of(kept, &first));
+    close(kept);
+    close(one);
+    assert_false(co_descriptor_is_of(one, &first));
+    int others = eventfd(0, EFD_CLOEXEC);
+    assert_int_equal(others, one);
+    assert_false(co_descriptor_is_of(one, &first));
+    co_descriptor_close(&one, &first);
+    assert_int_equal(one, -1);
+    assert_true(fcntl(others, F_GETFD) >= 0);
+    co_descriptor_close(&two, &second);
+    close(others);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_raised_one_is_not_among_the_first(void **state)
+{
+    (void)state;
+    set_limit(100);
+    int low = open("/dev/null", O_RDONLY | O_CLOEXEC), raised = co_descriptor_raise(low);
+    assert_true(raised >= 32 && raised < 64);
+    assert_int_equal(fcntl(low, F_GETFD), -1);
+    assert_int_equal(fcntl(raised, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(co_descriptor_raise(raised), raised);
+    set_limit(20); // there are no such numbers
+    low = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(co_descriptor_raise(low), low);
+    close(low);
+    close(raised);
+    set_limit(100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +242,8 @@ int main(void)
         cmocka_unit_test(holes_are_found_among_many_files),
         cmocka_unit_test(no_more_are_counted_than_wanted),
         cmocka_unit_test(a_number_of_another_file_is_not_taken_for_the_first),
+        cmocka_unit_test(eventfds_and_sockets_are_known_again),
+        cmocka_unit_test(a_raised_one_is_not_among_the_first),
         cmocka_unit_test(what_is_kept_is_forgotten_when_its_number_is_anothers),
         cmocka_unit_test(a_pipe_without_reader_is_an_error),
         cmocka_unit_test(a_file_at_its_limit_is_an_error),

@@ -5,6 +5,7 @@
 // tell.
 #define _GNU_SOURCE // mremap
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,6 +299,45 @@ static void a_first_thread_may_have_ended(void **state)
 
 #define WITH_WATCH(test) cmocka_unit_test_setup_teardown(test, open_watch, close_watch)
 
+// The program closes what is not its own, and opens files that get the numbers: nothing is known of the memory from
+// then on, nobody who unmaps some is kept, and the files are left alone.
+static void the_programs_files_are_left_alone(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    int place = add(memory, BYTES), ends[2], taken[MOST], count = 0;
+    struct stat of_pipe, now;
+    char byte;
+    assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(fstat(ends[0], &of_pipe), 0);
+    for (int fd = 3; fd < MOST; fd++) {
+        char path[40], name[40] = "";
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (readlink(path, name, sizeof name - 1) > 0 && strncmp(name, "anon_inode:", 11) == 0) {
+            assert_int_equal(dup2(ends[0], fd), fd);
+            taken[count++] = fd;
+        }
+    }
+    assert_true(count >= 2);
+    assert_false(co_memory_watch_is_same(watch, place));
+    munmap(memory, BYTES);
+    memory = mmap(memory, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    co_memory_watch_drop(watch, place);
+    assert_true(co_memory_watch_add(watch, memory, BYTES) < 0);
+    co_memory_watch_close(watch);
+    watch = NULL;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(fstat(taken[i], &now), 0);
+        assert_true(now.st_ino == of_pipe.st_ino);
+        close(taken[i]);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +353,7 @@ int main(void)
         WITH_WATCH(overlapping_places_do_without_each_other),
         WITH_WATCH(other_memory_is_refused),
         WITH_WATCH(places_are_bounded_and_used_again),
+        WITH_WATCH(the_programs_files_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

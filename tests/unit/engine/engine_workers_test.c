@@ -35,17 +35,17 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int threads;       // that were started
-    int without_timer; // threads that sleep until something comes
+    int for_long;      // threads that sleep until something comes, or for a second
     int callers_slept; // times
 } sleeps = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool is_caller;
 
-static void note(int threads, int without_timer, int callers_slept)
+static void note(int threads, int for_long, int callers_slept)
 {
     pthread_mutex_lock(&sleeps.lock);
     sleeps.threads += threads;
-    sleeps.without_timer += without_timer;
+    sleeps.for_long += for_long;
     sleeps.callers_slept += callers_slept;
     pthread_cond_broadcast(&sleeps.changed);
     pthread_mutex_unlock(&sleeps.lock);
@@ -65,9 +65,10 @@ int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *timer
 {
     int (*sleep_in)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
     *(void **)&sleep_in = dlsym(RTLD_NEXT, "ppoll");
-    note(0, timer == NULL, is_caller);
+    bool is_long = timer == NULL || timer->tv_sec >= 1;
+    note(0, is_long, is_caller);
     int ready = sleep_in(descriptors, count, timer, mask), error = errno;
-    note(0, -(timer == NULL), 0);
+    note(0, -is_long, 0);
     errno = error;
     return ready;
 }
@@ -292,7 +293,7 @@ static void be_idle(struct job_rank *rank)
     pthread_barrier_wait(&rank->job->all);
     uint64_t turns = co_counter_read(CO_COUNT_WORKER_TURNS);
     pthread_mutex_lock(&sleeps.lock);
-    while (sleeps.without_timer < sleeps.threads - rank->job->size) { // all but the ranks
+    while (sleeps.for_long < sleeps.threads - rank->job->size) { // all but the ranks
         pthread_cond_wait(&sleeps.changed, &sleeps.lock);
     }
     pthread_mutex_unlock(&sleeps.lock);

@@ -148,6 +148,7 @@ static int one_is_killed_under_a_limit(struct shm_rank *self)
 // The program closes descriptors that are not its own, and opens files in their place, which are always readable.
 static int descriptors_are_the_programs(struct shm_rank *self)
 {
+    int never[2];
     shm_job_barrier(self);
     if (self->rank == 0) {
         int watched = self->node->watched[1], file = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -159,6 +160,8 @@ static int descriptors_are_the_programs(struct shm_rank *self)
         co_store_relaxed(&self->node->seen_ns[1], 0);
         SHM_CHECK(rank_1_lives(self));
         close(file);
+        SHM_CHECK(pipe(never) == 0 && dup2(never[0], watched) == watched); // it never tells anything
+        SHM_CHECK(rank_1_lives(self));
     }
     shm_job_barrier(self);
     if (self->rank == 1) {

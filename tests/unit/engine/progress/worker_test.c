@@ -3,6 +3,7 @@
 // One worker thread: one that was stopped is not started again by a word that comes late, a notice is not slept over,
 // and it has the cores of the job's start.
 #define _GNU_SOURCE // sched_setaffinity
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -10,6 +11,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -137,13 +140,49 @@ static void a_notice_is_not_slept_over(void **state)
     co_worker_close(&worker);
 }
 
+static void sleep_long_after_notices(struct co_worker *worker)
+{
+    atomic_store(&worker->has_notice, false);
+    sleep_long(worker);
+}
+
+// The program closes what is not its own and opens an eventfd of its own: it is left alone, and the worker hears of a
+// notice and of its end all the same, at its next look.
+static void who_cannot_be_woken_looks(void **state)
+{
+    (void)state;
+    static char nobody;
+    struct co_worker worker;
+    uint64_t count = 0;
+    assert_int_equal(co_worker_open(&worker, (struct co_engine *)(void *)&nobody, sleep_long_after_notices, 0), 0);
+    assert_int_equal(co_worker_start(&worker), 0);
+    while (atomic_load(&worker.sleep) != CO_WORKER_SLEEPS) {
+        sched_yield();
+    }
+    int others = eventfd(5, EFD_NONBLOCK | EFD_CLOEXEC);
+    assert_int_equal(dup2(others, worker.wake.fd), worker.wake.fd);
+    unsigned before = atomic_load(&long_turns);
+    co_worker_notice(&worker);
+    while (atomic_load(&long_turns) < before + 3) { // the first one still sleeps on what was closed
+        sched_yield();
+    }
+    co_worker_call(&worker);
+    co_worker_stop(&worker);
+    assert_int_equal(read(others, &count, sizeof count), sizeof count);
+    assert_int_equal(count, 5);
+    int fd = worker.wake.fd;
+    co_worker_close(&worker);
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    close(fd);
+    close(others);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stopped_worker_stays_so),
-        cmocka_unit_test(a_thread_has_the_cores_of_the_start),
-        cmocka_unit_test(who_is_to_stop_does_not_sleep),
-        cmocka_unit_test(a_notice_is_not_slept_over),
+        cmocka_unit_test(a_stopped_worker_stays_so),     cmocka_unit_test(a_thread_has_the_cores_of_the_start),
+        cmocka_unit_test(who_is_to_stop_does_not_sleep), cmocka_unit_test(a_notice_is_not_slept_over),
+        cmocka_unit_test(who_cannot_be_woken_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
