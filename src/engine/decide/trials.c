@@ -41,8 +41,8 @@ void co_trials_open(struct co_engine *engine)
 
 bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts)
 {
-    bool is_open = engine->policy[CO_CALL_ALLGATHER] == CO_AUTO ||
-                   (engine->adapts && engine->policy[CO_CALL_BCAST] == CO_AUTO);
+    bool is_open =
+        engine->policy[CO_CALL_ALLGATHER] == CO_AUTO || (engine->adapts && engine->policy[CO_CALL_BCAST] == CO_AUTO);
     return (engine->adapts || (engine->adapts_long_allgathers && facts->nodes > 1)) && is_open &&
            facts->ranks <= RANKS_MOST && co_decide(&engine->tune, facts, CO_CALL_BCAST, 1, CO_YES) == CO_TAKE;
 }
