@@ -4,7 +4,7 @@
 // side a call goes, all bytes are right; whether the path is fast enough for a trial is the business of the machine.
 // ranks: 3 4
 // expect: the same bytes whatever is tried
-// environment: CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_BCAST=auto CASTOFF_ALLGATHER=auto
+// environment: CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_ALLGATHER=auto CASTOFF_ADAPT=auto
 // report: counters["adapt_exchanges"] > 0
 // report: counters["adapt_ended"] == 0
 // report: all(t["call"] == "MPI_Allgather" and t["bytes"] * t["ranks"] >= 65536 for t in trials)

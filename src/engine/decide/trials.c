@@ -108,11 +108,16 @@ static uint64_t left_of(struct co_engine *engine, uint64_t now_ns)
                          co_load_relaxed(&engine->trials_earned_ns));
 }
 
-// Who shares its core with other ranks loses it to them as a matter of course: that is how long a way takes there. And
-// of many hosts one is always disturbed.
-static uint64_t preemptions_of(const struct co_team *team)
+// Who shares its core with other ranks loses it to them as a matter of course: that is how long a way takes there.
+static uint64_t preemptions_of(const struct co_engine *engine)
 {
-    return team->engine->is_oversubscribed || !team->runs_inline ? 0 : co_clock_preemptions();
+    return engine->is_oversubscribed ? 0 : co_clock_preemptions();
+}
+
+// Of many hosts one is always disturbed.
+static uint64_t trial_preemptions_of(const struct co_team *team)
+{
+    return team->runs_inline ? preemptions_of(team->engine) : 0;
 }
 
 // What takes longer is as slow as its path: castoff saves bytes there, which no trial need show.
@@ -144,7 +149,7 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, const 
     struct co_engine *engine = team->engine;
     struct co_adapt *table = team->trials.table;
     struct co_adapt_word mine = {0}; // of who has no memory
-    uint64_t preemptions = preemptions_of(team), began_ns = co_clock_now_ns(), left_ns = left_of(engine, began_ns);
+    uint64_t preemptions = preemptions_of(engine), began_ns = co_clock_now_ns(), left_ns = left_of(engine, began_ns);
     // relaxed: a sum, of which this member makes what it likes
     uint64_t patience_ns = co_adapt_patience(began_ns - engine->opened_ns, co_load_relaxed(&engine->trials_waited_ns));
     if (table != NULL) {
@@ -161,7 +166,7 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, const 
         co_counter_add(CO_COUNT_ADAPT_PASSED, 1);
     } else {
         if (table != NULL) {
-            co_adapt_note_exchange(table, began_ns, ended_ns, preemptions_of(team) != preemptions);
+            co_adapt_note_exchange(table, began_ns, ended_ns, preemptions_of(engine) != preemptions);
         }
         co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
     }
@@ -251,7 +256,7 @@ static enum co_reason agree(struct co_team *team, enum co_call call, int chair, 
     trials->passed = 0;
     trials->next = step.next;
     if (step.is_trial) {
-        trials->preemptions = preemptions_of(team);
+        trials->preemptions = trial_preemptions_of(team);
         *trial_ns = co_clock_now_ns();
     }
     bool has_way = step.way != CO_ADAPT_PRIOR && at.can_change;
@@ -290,7 +295,7 @@ void co_team_trial_end(struct co_team *team, uint64_t began_ns)
     const struct co_team_trials *trials = &team->trials;
     if (trials->table != NULL) {
         uint64_t took_ns = co_clock_now_ns() - began_ns + 1;
-        co_adapt_note_call(trials->table, took_ns, preemptions_of(team) != trials->preemptions);
+        co_adapt_note_call(trials->table, took_ns, trial_preemptions_of(team) != trials->preemptions);
     }
 }
 
