@@ -129,8 +129,9 @@ static size_t collect(struct co_trial_row **all)
 
 size_t co_report_trials_gather(struct co_trial_row **rows)
 {
+    int64_t setting = co_setting_number(CO_SET_ADAPT);
     *rows = NULL;
-    if (co_setting_number(CO_SET_ADAPT) == CO_NO) { // on all ranks
+    if (setting == CO_NO || (setting == CO_AUTO && co_process.node_count <= 1)) { // on all ranks
         return 0;
     }
     size_t count = collect(rows), kept = 0;
