@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Descriptors against the limit of the process. Asks the kernel about the numbers, for /proc may not be there and would
-// need a descriptor to be read. Not hot.
+// need a descriptor to be read. Not hot, but for whether one is ours still.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // F_SETSIG
 #endif

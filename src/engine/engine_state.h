@@ -72,14 +72,13 @@ struct co_engine {
     _Atomic bool *is_gone;                 // [node_size]: ranks of this node that have ended
     _Atomic bool has_lost_one;             // some of them is
     _Atomic int network_error;             // -errno when the transport broke
-    int watched_fd;                        // of the network, one for all; -1: none
-    struct co_descriptor_file watched_file;
-    _Atomic bool has_lost_descriptors; // the program has closed them
-    void *exchange;                    // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
-    uint8_t key_secret[32];            // likewise: this rank's own half, by which it gets the job's key,
-    int key_status;                    // or -errno
-    bool hosts_answer;                 // for those that compute; the same on all ranks
-    char network[480];                 // description, or why there is no multicast
+    struct co_descriptor_kept watched;     // of the network, one for all
+    _Atomic bool has_lost_descriptors;     // the program has closed them
+    void *exchange;                        // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
+    uint8_t key_secret[32];                // likewise: this rank's own half, by which it gets the job's key,
+    int key_status;                        // or -errno
+    bool hosts_answer;                     // for those that compute; the same on all ranks
+    char network[480];                     // description, or why there is no multicast
     const struct co_verbs_module *verbs_module; // NULL: not loaded
     struct co_transport *verbs;                 // during the start: instead of the transport, if all ranks have it
     char verbs_text[200];                       // what it uses, or why it is not used

@@ -10,15 +10,15 @@ void co_descriptors_watch(struct co_engine *engine)
 {
     struct pollfd first = {.fd = -1};
     engine->transport->ops->descriptors(engine->transport, &first, 1, 0);
-    engine->watched_fd = co_descriptor_note(first.fd, &engine->watched_file) == 0 ? first.fd : -1;
+    co_descriptor_keep(&engine->watched, first.fd);
 }
 
 bool co_descriptors_look(struct co_engine *engine)
 {
-    if (engine->mcast == NULL || engine->watched_fd < 0) {
+    if (engine->mcast == NULL || engine->watched.fd < 0) {
         return true;
     }
-    bool are_own = co_descriptor_is_of(engine->watched_fd, &engine->watched_file);
+    bool are_own = co_descriptor_is_of(engine->watched.fd, &engine->watched.file);
     if (!are_own) {
         co_store_relaxed(&engine->has_lost_descriptors, true); // relaxed: whoever moves the engine looks before he does
     }

@@ -37,10 +37,10 @@ bool co_route_program_type(ptrdiff_t count, MPI_Datatype type, bool sends, struc
 enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, int root, size_t bytes,
                                     uint64_t *trial_ns)
 {
-    unsigned class = co_trials_class(call, bytes);
     if (!co_trials_count(co_process.engine, &communicator->seed.facts, call, bytes)) {
         return co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
     }
+    unsigned class = co_trials_class(call, bytes);
     if (communicator->trials == CO_TRIALS_COUNTED) {
         communicator->first_class = (uint16_t) class;
     } else if (communicator->first_class != class) {
