@@ -88,6 +88,8 @@ void co_mcast_send_run(struct co_mcast *mcast);
 bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns);
 // By the holder: since the last question something has come up for the sending thread.
 bool co_mcast_wants_sender(struct co_mcast *mcast);
+// Any thread. False: blocks are left to it no longer, and what it has begun it ends.
+void co_mcast_sender_use(struct co_mcast *mcast, bool is_used);
 
 // Grows whenever an operation has come nearer to its end: bytes placed or sent, credit, a neighbour's word, the end.
 // Words that only repeat what is missing do not count.

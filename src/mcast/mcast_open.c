@@ -20,6 +20,7 @@ static int allocate(struct co_mcast *mcast)
 {
     const struct co_mcast_config *config = &mcast->config;
     mcast->batch_room = mcast->transport->max_batch > 0 ? mcast->transport->max_batch : 1;
+    mcast->kept.most = config->staging_bytes / 2;
     mcast->peers = calloc((size_t)config->world_size, sizeof(*mcast->peers));
     int status = co_send_batch_open(&mcast->batch, config->auth, mcast->batch_room);
     if (mcast->peers == NULL || status < 0) {
@@ -33,6 +34,7 @@ static void release(struct co_mcast *mcast)
 {
     co_probe_close(mcast);
     co_fixed_pool_close(&mcast->early);
+    co_kept_free_idle(&mcast->kept);
     co_hash_map_close(&mcast->seeds);
     free(mcast->peers);
     co_send_batch_close(&mcast->batch);

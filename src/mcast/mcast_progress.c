@@ -22,12 +22,12 @@
 #include "mcast/receive/placement.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/retransmit.h"
+#include "mcast/send/block_end.h"
 #include "mcast/send/transmit.h"
 #include "mcast/threads.h"
 
 #define POLL_BUDGET 256
 #define BEHIND_MOST 16384 // datagrams in a row: more than a receive buffer of usual size holds
-#define ENDS_WATCHED 4
 #define LINGER_NS (UINT64_C(10) * 1000000000)
 
 // Copies kept by a closed group are given up when the neighbour has not asked for so long: he is gone, or has them.
@@ -100,25 +100,6 @@ static void group_fail_silent(struct co_mcast_group *group)
     }
 }
 
-// Of the oldest blocks whose last chunks somebody has not heard: for those the members wait. After what has come in was
-// looked at, for the answer may be there.
-static void ends_again(struct co_mcast_group *group)
-{
-    unsigned unheard = 0;
-    group->end_due_ns = CO_NEVER;
-    for (struct co_mcast_op *op = group->oldest; op != NULL && unheard < ENDS_WATCHED; op = op->next) {
-        if (op->state < 0 || op->ends == 0 || !co_serial_before(group->window.heard, op->end_at)) {
-            continue;
-        }
-        if (co_operation_end_due_ns(op) <= group->mcast->now_ns) {
-            co_operation_announce_end(op);
-        }
-        uint64_t due_ns = co_operation_end_due_ns(op);
-        group->end_due_ns = due_ns < group->end_due_ns ? due_ns : group->end_due_ns;
-        unheard++;
-    }
-}
-
 static void group_progress(struct co_mcast_group *group)
 {
     adapt_quantum(group);
@@ -137,7 +118,7 @@ static void group_progress(struct co_mcast_group *group)
     co_nack_send_due(group);
     co_collect_due(group);
     co_operations_settle(group);
-    ends_again(group);
+    co_block_ends_due(group);
     co_ack_send_due(group);
     co_ack_request_send_due(group);
 }

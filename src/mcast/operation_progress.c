@@ -22,6 +22,7 @@
 #include "mcast/repair/rdma_repair_offer.h"
 #include "mcast/repair/rdma_repair_read.h"
 #include "mcast/repair/retransmit.h"
+#include "mcast/send/block_end.h"
 #include "mcast/send/control_send.h"
 
 static void activate_successor(struct co_mcast_op *op)
@@ -125,12 +126,12 @@ static void copy_blocks(struct co_mcast_op *op, uint8_t *copy)
 static bool keep_copy(struct co_mcast_op *op)
 {
     struct co_mcast *mcast = op->group->mcast;
-    if (op->bytes > mcast->config.eager_bytes || mcast->kept_bytes + op->bytes > mcast->config.staging_bytes / 2 ||
-        !co_operation_memory_close(op)) {
+    uint8_t *copy = op->bytes > mcast->config.eager_bytes ? NULL : co_kept_take(&mcast->kept, op->bytes);
+    if (copy == NULL) {
         return false;
     }
-    uint8_t *copy = malloc(op->bytes);
-    if (copy == NULL) {
+    if (!co_operation_memory_close(op)) {
+        co_kept_give(&mcast->kept, copy, op->bytes);
         return false;
     }
     if (op->is_scattered) {
@@ -140,7 +141,6 @@ static bool keep_copy(struct co_mcast_op *op)
     }
     op->buffer = copy;
     op->is_kept = true;
-    mcast->kept_bytes += op->bytes;
     return true;
 }
 
@@ -200,11 +200,11 @@ void co_operation_part_sent(struct co_mcast_op *op)
 static void free_operation(struct co_mcast_op *op)
 {
     struct co_mcast *mcast = op->group->mcast;
+    co_block_end_forget(op);
     co_rdma_repair_withdraw(op); // of a kept copy
     co_rdma_repair_cancel(op);
     if (op->is_kept) {
-        mcast->kept_bytes -= op->bytes;
-        free(op->buffer);
+        co_kept_give(&mcast->kept, op->buffer, op->bytes);
     }
     if (op->wanted != NULL) {
         for (int i = 0; i < op->block_count; i++) {
@@ -246,7 +246,7 @@ void co_operations_settle(struct co_mcast_group *group)
             is_in_turn = !co_operation_has_to_send(op);
         }
         if (op->owes_end) {
-            co_operation_announce_end(op);
+            co_block_end_say(op);
         }
         if (op->awaits_reads && co_rdma_repair_have_ended(op)) {
             reads_ended(op);

@@ -128,9 +128,7 @@ static void begin(struct co_mcast_op *op)
         co_operation_own_block_is_here(op);
         op->may_send = op->root >= 0 || co_operation_predecessor(op) < 0;
     }
-    if (group->early_first != NULL) {
-        early_replay(op);
-    }
+    early_replay(op);
     co_landing_begin(op);
     co_retransmit_open(op);
     co_operations_settle(group);

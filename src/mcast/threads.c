@@ -59,6 +59,11 @@ bool co_mcast_wants_sender(struct co_mcast *mcast)
     return wants;
 }
 
+void co_mcast_sender_use(struct co_mcast *mcast, bool is_used)
+{
+    co_store_relaxed(&mcast->sender_rests, !is_used); // relaxed: either way is right at any time
+}
+
 bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
 {
     struct co_mcast_op *op = mcast->part.op;

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "engine/progress/progress.h"
 #include "engine/progress/team_failure.h"
+#include "engine/progress/wake_sleepers.h"
 #include "shm/shm.h"
 
 #define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
@@ -78,9 +80,14 @@ static int run_blocking(struct co_task *task, const char *call)
 {
     struct co_engine *engine = task->team->engine;
     struct co_wait wait = {.call = call, .is_call = true};
+    bool is_trial = co_workers_are_tried(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
+    uint64_t begun_ns = is_trial ? co_clock_now_ns() : 0;
     co_task_submit(task);
     while (!co_task_is_done(task)) {
         co_engine_wait_turn(engine, &wait);
+    }
+    if (is_trial) {
+        co_workers_tried(engine, co_task_total_bytes(task), begun_ns);
     }
     return task->result;
 }

@@ -4,6 +4,8 @@
 // a thread calls it here. What threads there are: workers_open.c. Hot.
 #include "engine/progress/wake_sleepers.h"
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "engine/engine_state.h"
 #include "engine/progress/wake_fds.h"
 #include "mcast/mcast.h"
@@ -17,7 +19,44 @@ bool co_workers_are_split(const struct co_engine *engine)
 
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes)
 {
-    return crosses_nodes && bytes >= LONG_BYTES && co_workers_are_split(engine);
+    return crosses_nodes && bytes >= LONG_BYTES && co_workers_are_split(engine) &&
+           !co_load_relaxed(&engine->workers->are_crowded); // relaxed: a hint, each operation looks once
+}
+
+bool co_workers_are_tried(const struct co_engine *engine, bool crosses_nodes, size_t bytes)
+{
+    return crosses_nodes && bytes >= CO_MCAST_SENDER_BYTES && co_workers_are_split(engine) &&
+           engine->workers->are_judged;
+}
+
+static bool add_time(struct co_processor_time *time, const struct co_worker *worker)
+{
+    int thread = co_load_relaxed(&worker->thread_id); // relaxed: a number
+    return thread != 0 && co_processor_time_add(time, thread);
+}
+
+static void judge_cores(struct co_engine *engine, struct co_workers *workers, uint64_t now_ns)
+{
+    struct co_processor_time time = {0};
+    if (add_time(&time, &workers->first) && add_time(&time, &workers->sender)) {
+        co_crowding_judge(&workers->crowding, time, now_ns);
+        bool are_crowded = workers->crowding.is_crowded;
+        co_store_relaxed(&workers->are_crowded, are_crowded);
+        co_mcast_sender_use(engine->mcast, !are_crowded);
+        co_log(CO_LOG_DEBUG, CO_SUBSYS_ENGINE, "worker threads %s", are_crowded ? "wait for cores, and rest" : "work");
+    }
+}
+
+void co_workers_tried(struct co_engine *engine, size_t bytes, uint64_t begun_ns)
+{
+    struct co_workers *workers = engine->workers;
+    uint64_t now_ns = co_clock_now_ns();
+    if (co_trylock_take(&workers->crowding_lock)) { // else another call has ended, which says as much
+        if (co_crowding_ended(&workers->crowding, bytes, now_ns - begun_ns, now_ns)) {
+            judge_cores(engine, workers, now_ns);
+        }
+        co_trylock_drop(&workers->crowding_lock);
+    }
 }
 
 struct co_wake_fds *co_workers_wake_fds(const struct co_engine *engine)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "engine/progress/crowding.h"
 #include "engine/progress/wake_fds.h"
 #include "engine/progress/worker.h"
 #include "mcast/mcast.h"
@@ -23,6 +24,10 @@ struct co_workers {
     unsigned lanes;
     bool has_wake_fds;
     struct co_wake_fds wake_fds; // callers sleep on them
+    bool are_judged;             // nobody has said how many there are to be
+    struct co_trylock crowding_lock;
+    struct co_crowding crowding;
+    _Atomic bool are_crowded; // as it says: blocking operations are their callers'
 };
 
 void co_workers_wake(struct co_engine *engine); // an operation that they shall start at once
@@ -32,6 +37,9 @@ void co_workers_send(struct co_engine *engine); // lock held: wakes the sending 
 bool co_workers_are_split(const struct co_engine *engine);
 // A blocking operation that they should move while its caller sleeps.
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
+// One by which they are judged: whether they find cores (crowding.h). Then it has ended.
+bool co_workers_are_tried(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
+void co_workers_tried(struct co_engine *engine, size_t bytes, uint64_t begun_ns);
 // Wakes callers that sleep: something has come or ended.
 void co_callers_wake(struct co_engine *engine);
 struct co_wake_fds *co_workers_wake_fds(const struct co_engine *engine); // NULL where the workers are not split

@@ -58,6 +58,7 @@ bool co_worker_was_called(struct co_worker *worker)
 static void *work(void *arg)
 {
     struct co_worker *worker = arg;
+    co_store_relaxed(&worker->thread_id, (int)gettid()); // relaxed: tells whose clock to read
     // A thread inherits the cores of who makes it, which is whichever of the program's threads needs one first, and
     // they may be bound by then.
     if (worker->knows_cores) {

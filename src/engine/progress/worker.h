@@ -32,6 +32,7 @@ struct co_worker {
     cpu_set_t cores;   // that it may run on: those of who opened it, at the start of the job,
     bool knows_cores;  // if the kernel tells them in so few bits
     pthread_t thread;
+    _Atomic int thread_id; // the kernel's; 0: not started yet
     struct co_trylock starts;
     _Atomic int state;
     struct co_descriptor_kept wake; // an eventfd; never changed while the thread lives, for others look at it, too

@@ -70,6 +70,7 @@ static int split(struct co_engine *engine, struct co_workers *workers, unsigned 
         status = co_mcast_sender_open(engine->mcast);
     }
     workers->lanes = lanes;
+    workers->are_judged = co_setting_number(CO_SET_WORKERS) == 0;
     co_store_release(&workers->is_split, status == 0); // release H1
     return status;
 }

@@ -336,7 +336,10 @@ static void take_credit(struct co_mcast_group *group, int from, const struct co_
 // who loses now.
 static void take_lost(struct co_mcast_group *group, int from, uint32_t lost)
 {
-    group->lost_known[from] = co_serial_max(group->lost_known[from], lost);
+    if (co_serial_before(group->lost_known[from], lost)) {
+        group->lost_known[from] = lost;
+        group->unlost_blocks = 0;
+    }
     uint32_t since = group->lost_known[from] - group->lost_judged[from];
     group->window.lost = since > group->window.lost ? since : group->window.lost;
 }

@@ -16,6 +16,11 @@ static struct co_early_chunk **early_chain(struct co_mcast *mcast, const struct 
     return &mcast->early_chains[co_mix_bits(which ^ group->team_id ^ chunk->source) % CO_EARLY_CHAINS];
 }
 
+static struct co_early_queue *early_queue(struct co_mcast_group *group, uint32_t operation)
+{
+    return &group->early[operation % CO_EARLY_QUEUES];
+}
+
 static bool is_same_chunk(const struct co_chunk *left, const struct co_chunk *right)
 {
     return left->operation == right->operation && left->psn == right->psn && left->source == right->source &&
@@ -68,38 +73,40 @@ bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     early->chunk = *chunk;
     early->bytes = bytes;
     memcpy(early->payload, payload, bytes);
-    *group->early_end = early;
-    group->early_end = &early->next;
+    struct co_early_queue *queue = early_queue(group, chunk->operation);
+    *(queue->first == NULL ? &queue->first : &queue->last->next) = early;
+    queue->last = early;
     group->staged[chunk->source] += is_first_transmission(chunk);
     co_counter_add(CO_COUNT_DATA_EARLY, 1);
-    co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept_bytes);
+    co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept.in_use);
     return true;
 }
 
 struct co_early_chunk *co_early_take(struct co_mcast_group *group, uint32_t operation)
 {
-    struct co_early_chunk *first = NULL, **end = &first, **link = &group->early_first;
-    while (*link != NULL) {
-        struct co_early_chunk *early = *link;
-        if (early->chunk.operation != operation) {
+    struct co_early_queue *queue = early_queue(group, operation);
+    struct co_early_chunk *first = NULL, **end = &first, **link = &queue->first, *last = NULL;
+    for (struct co_early_chunk *early = queue->first; early != NULL; early = early->next) {
+        if (early->chunk.operation == operation) {
+            *end = early;
+            end = &early->next;
+        } else {
+            *link = last = early;
             link = &early->next;
-            continue;
         }
-        *link = early->next;
-        early->next = NULL;
-        *end = early;
-        end = &early->next;
     }
-    group->early_end = link;
+    *end = *link = NULL;
+    queue->last = last;
     return first;
 }
 
 void co_early_drop_all(struct co_mcast_group *group)
 {
-    while (group->early_first != NULL) {
-        struct co_early_chunk *early = group->early_first;
-        group->early_first = early->next;
-        co_early_give(early);
+    for (int i = 0; i < CO_EARLY_QUEUES; i++) {
+        while (group->early[i].first != NULL) {
+            struct co_early_chunk *early = group->early[i].first;
+            group->early[i].first = early->next;
+            co_early_give(early);
+        }
     }
-    group->early_end = &group->early_first;
 }

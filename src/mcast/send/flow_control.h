@@ -151,8 +151,15 @@ static inline void co_send_window_sent(struct co_send_window *window, uint32_t s
     co_send_rate_sent(rate, co_send_window_sending(window, senders), window->sent, count, was_heard,
                       window->credited + delivered, is_last, now_ns);
     if (is_last) { // whoever sends next has been idle, alone or with others
-        window->alone.rate.limited_until = window->shared.rate.limited_until = window->sent;
+        co_send_rate_limit(&window->alone.rate, window->sent);
+        co_send_rate_limit(&window->shared.rate, window->sent);
     }
+}
+
+// A lone sender's program has more, and finds too little room for it: what left last was not the last for now.
+static inline void co_send_window_stalled(struct co_send_window *window)
+{
+    co_send_rate_unlimit(&window->alone.rate, window->sent);
 }
 
 // New credit, and up to where every member has heard; the loss is judged once for each window's worth of credit, which

@@ -64,6 +64,23 @@ uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t sende
     return due_ns < own_ns + most_ns ? due_ns : own_ns + most_ns; // others may send for ever
 }
 
+void co_send_rate_limit(struct co_send_rate *rate, uint32_t sent)
+{
+    if (rate->limited_until != sent) {
+        rate->limited_before = rate->limited_until;
+        rate->limited_until = sent;
+    }
+}
+
+void co_send_rate_unlimit(struct co_send_rate *rate, uint32_t sent)
+{
+    if (rate->limited_until != sent || rate->count == 0) {
+        return;
+    }
+    rate->limited_until = rate->limited_before;
+    rate->marks[(rate->first + rate->count - 1) % CO_SEND_RATE_MARKS].is_limited = false;
+}
+
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,
                        uint32_t delivered, bool is_last, uint64_t now_ns)
 {
@@ -86,7 +103,9 @@ void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sen
         }
     }
     bool is_limited = is_last || co_serial_before(sent - count, rate->limited_until);
-    rate->limited_until = is_last ? sent : rate->limited_until;
+    if (is_last) {
+        co_send_rate_limit(rate, sent);
+    }
     // What leaves first after an idle time is let through at once by whoever counts tokens, and says nothing of the
     // rate.
     bool is_first = (uint64_t)(sent - rate->begun) * senders <= rate->start;

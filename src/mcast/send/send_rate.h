@@ -77,10 +77,11 @@ struct co_send_rate {
     uint64_t begun_ns;          // and when
     uint32_t at_once;           // chunks that who counts tokens may let through then; until something is heard
     unsigned untold;            // flights in a row that told of no rate, but were heard sooner than it allows
-    uint32_t limited_until;
-    uint64_t next_ns;  // the pace is kept up to then
-    unsigned given_up; // times that what was in flight was, since anything was heard
-    int32_t lead;      // chunks that have arrived more than of the others who send, on average
+    uint32_t limited_until;     // what left up to there was all that the program had
+    uint32_t limited_before;    // as long as nobody came with more: what this was before
+    uint64_t next_ns;           // the pace is kept up to then
+    unsigned given_up;          // times that what was in flight was, since anything was heard
+    int32_t lead;               // chunks that have arrived more than of the others who send, on average
 };
 
 // Of all who take turns, before anything is known: the one whose turn it is, and the next.
@@ -232,6 +233,9 @@ uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t sende
 // arrived from whomever; is_last: there are no more for now.
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,
                        uint32_t delivered, bool is_last, uint64_t now_ns);
+// What left up to `sent` was all that the program had; it comes with more before that is heard, and finds no room.
+void co_send_rate_limit(struct co_send_rate *rate, uint32_t sent);
+void co_send_rate_unlimit(struct co_send_rate *rate, uint32_t sent);
 // All that is in flight: when it is heard of now tells how long that was waited for, not how long the path is.
 void co_send_rate_give_up(struct co_send_rate *rate);
 // A round trip is the way and the time that what was sent takes to come out of it at the end: on a slow link it is this

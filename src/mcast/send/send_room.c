@@ -140,6 +140,9 @@ uint32_t co_operation_room(struct co_mcast_op *op)
         co_send_queue_late(&rate->queue, (now_ns - group->held_ns) / CO_NS_PER_US);
     }
     bool wants_credit = room == 0 && turn > 0;
+    if (wants_credit && senders == 1) { // of several, the others may be what held it up
+        co_send_window_stalled(&group->window);
+    }
     if (wants_credit && !group->wants_credit) {
         co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
     }

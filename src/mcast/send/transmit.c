@@ -9,10 +9,8 @@
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
 #include "mcast/state/operation.h"
-#include "mcast/send/control_send.h"
+#include "mcast/send/block_end.h"
 #include "mcast/send/send_room.h"
-
-#define ENDS_AGAIN_MOST 6 // times that the end of a block is said again: then silence tells
 
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room)
 {
@@ -140,42 +138,6 @@ static size_t bytes_of(const struct co_mcast_op *op, uint32_t first, uint32_t co
     return (end < block->bytes ? end : block->bytes) - (size_t)first * chunk_bytes;
 }
 
-static unsigned subgroup_of(const struct co_mcast *mcast, uint32_t psn)
-{
-    return psn / mcast->batch_room % mcast->config.subgroups;
-}
-
-// Follows the last chunk of a longer block, so that receivers need no timer to know that a missing tail is lost. That
-// chunk has often filled the local queue: then again when there is room.
-void co_operation_announce_end(struct co_mcast_op *op)
-{
-    struct co_mcast_group *group = op->group;
-    struct co_mcast *mcast = group->mcast;
-    struct co_destination to = {CO_TO_GROUP, subgroup_of(mcast, op->send_chunks - 1)};
-    if (op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
-        op->owes_end = co_control_send(mcast, group->team_id, group->self, to, CO_CONTROL_END_OF_BLOCK, op->number, 0,
-                                       NULL, 0) == 0;
-        op->ends += !op->owes_end;
-        op->end_said_ns = mcast->now_ns;
-        mcast->wants_write = mcast->wants_write || op->owes_end;
-    }
-}
-
-// Nothing was heard for one, two, four... times the patience, and as much has passed since it was said: who was away
-// for longer than all of these says it once.
-uint64_t co_operation_end_due_ns(struct co_mcast_op *op)
-{
-    struct co_send_window *window = &op->group->window;
-    uint32_t senders = (uint32_t)co_operation_senders(op);
-    if (op->ends > ENDS_AGAIN_MOST || op->owes_end) {
-        return CO_NEVER;
-    }
-    uint64_t patience_ns = co_send_window_patience_ns(window, senders);
-    uint64_t silent_ns = co_send_window_overdue_ns(window, senders) - patience_ns + (patience_ns << (op->ends - 1));
-    uint64_t said_ns = op->end_said_ns + (op->ends < 2 ? patience_ns : patience_ns << (op->ends - 2));
-    return silent_ns > said_ns ? silent_ns : said_ns;
-}
-
 // What of the own block may leave now: at most a batch, whole batches to one subgroup. False: the window is closed.
 static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
 {
@@ -190,7 +152,7 @@ static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
                                   .count = count < batch ? count : batch,
                                   .credit_shift = credit_shift(op),
                                   .begun_ns = mcast->now_ns,
-                                  .subgroup = subgroup_of(mcast, op->next_psn)};
+                                  .subgroup = co_mcast_subgroup(mcast, op->next_psn)};
     return true;
 }
 
@@ -211,9 +173,11 @@ bool co_transmit_account(const struct co_send_part *part)
     op->last_sent_ns = op->last_event_ns = mcast->now_ns;
     mcast->events++;
     mcast->advances++;
+    if (op->next_psn == sent) {
+        co_block_end_begins(op);
+    }
     if (op->next_psn == op->send_chunks) {
-        op->end_at = op->group->window.sent;
-        co_operation_announce_end(op);
+        co_block_end_left(op);
     }
     return sent == part->count;
 }

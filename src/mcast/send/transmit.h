@@ -36,10 +36,6 @@ struct co_send_part {
 
 void co_operation_transmit(struct co_mcast_op *op);        // own block, as far as window and queue allow
 bool co_transmit_account(const struct co_send_part *part); // of what was sent of it. True: all of it has left
-void co_operation_announce_end(struct co_mcast_op *op);
-// When to do so again, where it has been done and not everybody has heard of the last chunks, with which it may be
-// lost. CO_NEVER: it has yet to leave, or was said often enough.
-uint64_t co_operation_end_due_ns(struct co_mcast_op *op);
 // From `first` on, as far as the queue allows; returns how many chunks left.
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
 // A batch of it at most. Returns how many chunks left, 0 when the queue was full, or -errno of the transport's send.

@@ -26,6 +26,7 @@
 #include "mcast/repair/repair_window.h"
 #include "mcast/send/transmit.h"
 #include "mcast/state/group.h"
+#include "mcast/state/kept_copies.h"
 #include "mcast/state/operation.h"
 #include "mcast/wire/serial.h"
 #include "mcast/wire/wire.h"
@@ -86,7 +87,7 @@ struct co_mcast {
     size_t lingering_bytes;
     struct co_fixed_pool early;
     struct co_early_chunk *early_chains[CO_EARLY_CHAINS]; // the same, to be found
-    size_t kept_bytes;
+    struct co_kept_copies kept;
     size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
     struct co_rtt control_rtt;
@@ -121,6 +122,7 @@ struct co_mcast {
     struct co_retransmit repairs[CO_RETRANSMIT_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
     unsigned sent_turn, repair_turn;          // parts of own blocks that left; as many had when an answer went first
+    _Atomic bool sender_rests;                // nothing is left to it
     struct co_send_batch batch, sender_batch; // the latter's auth is NULL: nobody sends beside the engine
     unsigned batch_room;
     struct co_send_part part;                          // with the sending thread while its op is not NULL
@@ -131,5 +133,11 @@ struct co_mcast {
 
 // If not said otherwise: by the holder of the endpoint; now is mcast->now_ns; members and sources are indexes in the
 // group, chunks are counted and `psn`, `first` are PSNs.
+
+// By which a chunk leaves.
+static inline unsigned co_mcast_subgroup(const struct co_mcast *mcast, uint32_t psn)
+{
+    return psn / mcast->batch_room % mcast->config.subgroups;
+}
 
 #endif

@@ -76,7 +76,6 @@ static void fill(struct co_mcast_group *group)
     group->left = (group->self + group->count - 1) % group->count;
     group->right = (group->self + 1) % group->count;
     group->report_due_ns = group->ack_request_due_ns = group->pace_due_ns = group->end_due_ns = CO_NEVER;
-    group->early_end = &group->early_first;
 }
 
 int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)

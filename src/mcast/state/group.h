@@ -18,6 +18,12 @@
 #define CO_NACKS_KEPT (2 * CO_WIRE_NACK_LABELS)
 #define CO_NEVER UINT64_MAX
 #define CO_RECENT_OPERATIONS 32 // whose root is remembered
+#define CO_EARLY_QUEUES 64
+
+// Chunks of operations to come, in the order in which they came.
+struct co_early_queue {
+    struct co_early_chunk *first, *last;
+};
 
 struct co_mcast_group {
     struct co_mcast *mcast;
@@ -39,7 +45,7 @@ struct co_mcast_group {
     struct co_agreed_ways ways;             // of small allgathers
     struct co_way_trial *trials;            // by class; at the member that says which, NULL: none yet
     struct co_mcast_op *oldest, *newest;
-    struct co_early_chunk *early_first, **early_end;
+    struct co_early_queue early[CO_EARLY_QUEUES]; // of operations by their numbers
     // Receiving, by source; cumulative chunk counts (serial.h).
     uint32_t *received, *reported, *reported_heard;
     uint32_t *staged;       // here, too, of operations that have yet to begin: not yet received
@@ -76,7 +82,11 @@ struct co_mcast_group {
     uint32_t right_done_before, right_done_mask;
     uint64_t ack_request_due_ns, ack_requested_ns;
     uint64_t pace_due_ns;          // when the sender should look again without credit
-    uint64_t end_due_ns;           // when to say again that a block has left
+    struct co_mcast_op *end_kept;  // its end is yet to be said, by the next block or when that does not come
+    uint64_t block_left_ns;        // the last chunk of the latest own block
+    bool blocks_follow;            // the latest one began at once when the one before had left
+    unsigned unlost_blocks;        // in a row, up to as many as it takes to keep ends back
+    uint64_t end_due_ns;           // when to say that a block has left, or to say it again
     uint64_t held_ns;              // until then the pace held it back, 0: it did not
     uint32_t ack_request_sequence; // low half of the last request for an ACK, for the round trip
     unsigned ack_requests;

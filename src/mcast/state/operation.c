@@ -122,7 +122,8 @@ bool co_operation_has_bytes(const struct co_mcast_op *op)
 bool co_operation_is_for_sender(const struct co_mcast_op *op)
 {
     const struct co_mcast *mcast = op->group->mcast;
-    return mcast->sender_batch.auth != NULL && op->send_chunks * mcast->config.chunk_bytes >= CO_MCAST_SENDER_BYTES;
+    return mcast->sender_batch.auth != NULL && !co_load_relaxed(&mcast->sender_rests) && // relaxed: a hint
+           op->send_chunks * mcast->config.chunk_bytes >= CO_MCAST_SENDER_BYTES;
 }
 
 struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group)

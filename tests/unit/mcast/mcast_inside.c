@@ -53,7 +53,7 @@ void inside_send_control(struct co_mcast_group *group, int to, enum co_control_t
 
 size_t inside_kept_bytes(const struct co_mcast *mcast)
 {
-    return mcast->kept_bytes;
+    return mcast->kept.in_use;
 }
 
 size_t inside_unheard_bytes(const struct co_mcast *mcast)
@@ -109,7 +109,7 @@ void inside_set_dead(struct co_mcast *mcast, int rank)
 
 void inside_require_few_left(const struct co_mcast *mcast)
 {
-    assert_int_equal(mcast->kept_bytes, 0);
+    assert_int_equal(mcast->kept.in_use, 0);
     assert_int_equal(mcast->bitmap_bytes, 0);
     assert_int_equal(mcast->early.in_use, 0);
     assert_in_range(mcast->lingering_bytes, 0, CO_LINGERING_BYTES);
@@ -118,7 +118,7 @@ void inside_require_few_left(const struct co_mcast *mcast)
 
 void inside_require_nothing_left(const struct co_mcast *mcast, bool is_whole)
 {
-    assert_int_equal(mcast->kept_bytes, 0);
+    assert_int_equal(mcast->kept.in_use, 0);
     assert_int_equal(mcast->repair_head, mcast->repair_tail);
     size_t early_bytes = sizeof(struct co_early_chunk) + mcast->config.chunk_bytes;
     assert_true(mcast->early.high_water * early_bytes <= mcast->config.staging_bytes / 2 + early_bytes);

@@ -25,7 +25,7 @@ static void the_first_chunk_opens_the_group(void **state)
     pass(job, SECOND_NS);
     for (int rank = 1; rank < MEMBERS; rank++) {
         assert_non_null(job->seed[rank]->group);
-        assert_non_null(job->seed[rank]->group->early_first);
+        assert_non_null(job->seed[rank]->group->early[0].first);
     }
     assert_int_equal(counted(CO_COUNT_OPENED_BY_OTHERS), MEMBERS - 1);
     for (int rank = 1; rank < MEMBERS; rank++) {
