@@ -51,6 +51,11 @@ void inside_send_control(struct co_mcast_group *group, int to, enum co_control_t
     co_control_send_member(group, to, type, operation, entries, body, body_bytes);
 }
 
+int inside_early_queues(void)
+{
+    return CO_EARLY_QUEUES;
+}
+
 size_t inside_kept_bytes(const struct co_mcast *mcast)
 {
     return mcast->kept.in_use;

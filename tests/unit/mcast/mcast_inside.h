@@ -25,6 +25,7 @@ size_t inside_kept_bytes(const struct co_mcast *mcast);    // of copies that nei
 size_t inside_unheard_bytes(const struct co_mcast *mcast); // brought by repairs since multicast was heard last
 size_t inside_bitmap_bytes(const struct co_mcast *mcast);  // of all operations
 size_t inside_staged(const struct co_mcast *mcast);        // early chunks
+int inside_early_queues(void);                             // of a group
 size_t inside_seeds(const struct co_mcast *mcast);         // that are open
 int inside_dead_peers(const struct co_mcast *mcast);
 uint64_t inside_controls_sent(const struct co_mcast *mcast);

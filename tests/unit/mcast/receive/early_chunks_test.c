@@ -11,13 +11,11 @@
 
 #include "base/counters.h"
 #include "mcast/receive/early_chunks.h"
-#include "mcast/state/endpoint.h"
-#include "mcast/state/operation.h"
 #include "mcast_inside.h"
 #include "mcast_world.h"
 
 #define BYTES 50
-#define OPERATIONS (3 * CO_EARLY_QUEUES)
+#define OPERATIONS 200
 #define SECOND_NS UINT64_C(1000000000)
 
 struct broadcasts {
@@ -51,18 +49,20 @@ static void who_is_far_behind_finds_all_in_its_place(void **state)
 {
     (void)state;
     static struct broadcasts all;
+    const int queues = inside_early_queues();
+    assert_true(OPERATIONS > 3 * queues);
     struct world_options options = world_defaults(2);
     world_open(&all.world, &options);
     uint64_t asked = co_counter_read(CO_COUNT_NACKS_SENT);
-    begin(&all, 0, OPERATIONS - 1); // number n, n + CO_EARLY_QUEUES, ... stand in one queue
+    begin(&all, 0, OPERATIONS - 1); // number n, n + queues, ... stand in one queue
     pass(&all);
-    assert_int_equal(all.world.mcast[1]->early.in_use, OPERATIONS - 1);
-    begin(&all, 1, CO_EARLY_QUEUES);
-    assert_int_equal(all.world.mcast[1]->early.in_use, OPERATIONS - 1 - CO_EARLY_QUEUES);
+    assert_int_equal(inside_staged(all.world.mcast[1]), OPERATIONS - 1);
+    begin(&all, 1, queues);
+    assert_int_equal(inside_staged(all.world.mcast[1]), OPERATIONS - 1 - queues);
     begin(&all, 0, OPERATIONS); // behind what is left in its queue
     pass(&all);
     begin(&all, 1, OPERATIONS);
-    assert_int_equal(all.world.mcast[1]->early.in_use, 0);
+    assert_int_equal(inside_staged(all.world.mcast[1]), 0);
     for (int i = 0; i < OPERATIONS; i++) {
         assert_int_equal(co_mcast_op_state(all.ops[1][i]), 1);
         assert_true(pattern_matches(all.data[1][i], BYTES, (unsigned)i));
@@ -90,8 +90,9 @@ static void a_late_chunk_may_stand_behind_those_of_a_later_operation(void **stat
     struct world world;
     world_open(&world, &options);
     struct co_mcast_group *group = world.group[1];
+    const uint32_t queues = (uint32_t)inside_early_queues();
     keep(group, 0, 0);
-    keep(group, CO_EARLY_QUEUES, 0);
+    keep(group, queues, 0);
     keep(group, 0, 1);
     struct co_early_chunk *taken = co_early_take(group, 0);
     assert_int_equal(taken->chunk.psn, 0);
@@ -99,19 +100,19 @@ static void a_late_chunk_may_stand_behind_those_of_a_later_operation(void **stat
     assert_null(taken->next->next);
     co_early_give(taken->next);
     co_early_give(taken);
-    keep(group, 2 * CO_EARLY_QUEUES, 0);
-    keep(group, CO_EARLY_QUEUES, 1);
-    taken = co_early_take(group, CO_EARLY_QUEUES);
+    keep(group, 2 * queues, 0);
+    keep(group, queues, 1);
+    taken = co_early_take(group, queues);
     assert_int_equal(taken->chunk.psn, 0);
     assert_int_equal(taken->next->chunk.psn, 1);
     assert_null(taken->next->next);
     co_early_give(taken->next);
     co_early_give(taken);
-    taken = co_early_take(group, 2 * CO_EARLY_QUEUES);
+    taken = co_early_take(group, 2 * queues);
     assert_non_null(taken);
     assert_null(taken->next);
     co_early_give(taken);
-    assert_int_equal(world.mcast[1]->early.in_use, 0);
+    assert_int_equal(inside_staged(world.mcast[1]), 0);
     world_close(&world);
 }
 
