@@ -175,6 +175,9 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     }
     info_with_shm 2m
     ok "info: a small /dev/shm" grep -q 'shm.*/dev/shm has 2 MiB free, too little for two ranks' "$work/out"
+    ok "info: and for messages" grep -q 'p2p *not usable: no rings in /dev/shm for two ranks: No space left on device$' "$work/out"
+    info_with_shm 12m
+    ok "info: messages have smaller rings where /dev/shm is small" grep -q 'p2p *usable: ' "$work/out"
     info_with_shm 64m
     ok "info: for how many ranks it is enough" grep -Eq 'shm.*64 MiB free, enough for [0-9]+ ranks here' "$work/out"
 else
