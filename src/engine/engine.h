@@ -188,8 +188,8 @@ enum co_reason co_messages_decide(const struct co_engine *engine, const struct c
 struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
                                                 const int *world_ranks);
 
-// The most ranks for which CASTOFF_P2P_MEMORY has rings, below 2: none is served; and whether the rings of so many could be
-// made here, in what /dev/shm has free: 0 or -errno. `key`: of nobody else.
+// The most ranks for which CASTOFF_P2P_MEMORY has rings, below 2: none is served; and whether the rings of so many
+// could be made here, in what /dev/shm has free: 0 or -errno. `key`: of nobody else.
 int co_messages_ranks_most(void);
 int co_messages_try(int ranks, uint64_t key);
 

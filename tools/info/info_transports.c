@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "base/shm_segment.h"
 #include "engine/engine.h"
 #include "shm/shm.h"
 #include "transport/udp/udp.h"
