@@ -32,6 +32,8 @@ pkgconfig    = $(call one_word,$(DESTDIR)$(PKGCONFIGDIR)$(1))
 
 .PHONY: install uninstall
 install: all bench-programs
+	@mkdir -p $(call at,bin) && test -w $(call at,bin) || { printf 'make install: nothing can be installed below %s: %s\n' \
+	  $(call at,) 'PREFIX=FOLDER says where, DESTDIR stands in front (docs/packages.md)' >&2; exit 1; }
 	install -d $(call at,bin) $(call at,lib/castoff/bench) $(call at,share/castoff/lab) $(call at,share/man/man1) \
 	  $(call at,share/man/man7) $(call at,include) $(call pkgconfig) $(call at,$(MODULEFILES)) $(call at,$(COMPLETIONS))
 	install -m 755 $(BUILD)/castoff $(call at,bin)

@@ -42,6 +42,7 @@ chosen=("$@")
 minutes=${CASTOFF_TEST_MINUTES:-}
 minutes_most=${CASTOFF_TEST_MINUTES_MOST:-${minutes:+$((minutes + minutes / 3 + 1))}}
 parts=() # lines of the table
+known="" # names of parts
 failures=() # names of parts
 total_passed=0 total_failed=0 total_skipped=0
 
@@ -124,6 +125,7 @@ add_part() { # name
 
 # part NAME IDLE-SECONDS COMMAND...: runs one part and adds its numbers to the sum.
 part() {
+    known+=" $1 "
     is_chosen "$1" || return 0
     tell_beside
     echo "== $1"
@@ -177,6 +179,7 @@ end_lane() {
     local line words
     for line in "${waiting[@]}"; do
         read -ra words <<<"$line"
+        known+=" ${words[0]} "
         is_chosen "${words[0]}" && claim "${words[0]}" || continue
         : >"$log/${words[0]}.told"
         part "${words[@]}"
@@ -250,6 +253,15 @@ for script in tests/lab-verbs/*_test.sh; do
 done
 for script in tests/long/*_test.sh; do
     [ -e "$script" ] && longest "$(basename "$script" .sh)" 1800 bash "$script"
+done
+
+# What somebody has chosen and is none would pass unseen.
+for name in "${chosen[@]}"; do
+    case $known in
+    *" $name "*) continue ;;
+    esac
+    echo "run_all.sh: there is no part $name; there are:$known" | tr -s ' '
+    total_failed=$((total_failed + 1))
 done
 
 printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time

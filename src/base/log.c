@@ -29,6 +29,7 @@ static _Atomic int levels[CO_SUBSYS_COUNT] = {CO_LOG_WARN, CO_LOG_WARN, CO_LOG_W
                                               CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN};
 static _Atomic int output = STDERR_FILENO;
 static struct co_descriptor_file output_file; // behind it, where it is not stderr
+static _Atomic bool is_told;                  // that it takes no more
 static int own_rank = -1;
 static char own_host[HOST_MAX_BYTES] = "?";
 
@@ -48,23 +49,51 @@ static int output_now(void)
     return file;
 }
 
-static void write_whole(const char *text, size_t length)
+static int begin_line(char line[LINE_MAX_BYTES], enum co_log_level level, enum co_log_subsys subsys)
 {
-    (void)co_descriptor_write(output_now(), text, length); // nowhere to complain
-}
-
-void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char *format, ...)
-{
-    char line[LINE_MAX_BYTES], rank[16] = "-";
-    int saved_errno = errno, used, added;
-    va_list arguments;
+    char rank[16] = "-";
 
     if (own_rank >= 0) {
         snprintf(rank, sizeof rank, "%d", own_rank);
     }
     // getpid here and not at open: the program may have forked since.
-    used = snprintf(line, sizeof line, "[%s@%s:%d %s] %s: ", rank, own_host, (int)getpid(), subsys_names[subsys],
+    return snprintf(line, LINE_MAX_BYTES, "[%s@%s:%d %s] %s: ", rank, own_host, (int)getpid(), subsys_names[subsys],
                     level_names[level]);
+}
+
+static void tell_stderr(int error)
+{
+    char line[LINE_MAX_BYTES];
+
+    if (!atomic_exchange_explicit(&is_told, true, memory_order_relaxed)) {
+        int used = begin_line(line, CO_LOG_WARN, CO_SUBSYS_BASE);
+        int added = snprintf(line + used, sizeof line - (size_t)used,
+                             "the log file takes no more: %s; warnings and errors go to stderr (CASTOFF_LOG_FILE)\n",
+                             strerror(-error));
+        (void)co_descriptor_write(STDERR_FILENO, line, (size_t)(used + added));
+    }
+}
+
+// Of a file that takes no more, on a disk that is full, stderr gets what somebody has to know: all else might be a
+// flood.
+static void write_whole(const char *text, size_t length, bool is_needed)
+{
+    int file = output_now(), error = co_descriptor_write(file, text, length);
+
+    if (error != 0 && file != STDERR_FILENO) {
+        tell_stderr(error);
+        if (is_needed) {
+            (void)co_descriptor_write(STDERR_FILENO, text, length); // nowhere to complain
+        }
+    }
+}
+
+void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char *format, ...)
+{
+    char line[LINE_MAX_BYTES];
+    int saved_errno = errno, used = begin_line(line, level, subsys), added;
+    va_list arguments;
+
     va_start(arguments, format);
     added = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
     va_end(arguments);
@@ -82,7 +111,7 @@ void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char
         }
     }
     line[length] = '\n';
-    write_whole(line, length + 1);
+    write_whole(line, length + 1, level <= CO_LOG_WARN);
     errno = saved_errno;
 }
 
@@ -95,13 +124,13 @@ void co_log_text(const char *text)
     for (unsigned bytes; *text != '\0'; text += bytes) {
         bytes = co_plain_bytes(text);
         if (bytes == 0) {
-            write_whole(from, (size_t)(text - from));
-            write_whole("?", 1);
+            write_whole(from, (size_t)(text - from), true);
+            write_whole("?", 1, true);
             bytes = 1;
             from = text + 1;
         }
     }
-    write_whole(from, (size_t)(text - from));
+    write_whole(from, (size_t)(text - from), true);
     errno = saved_errno;
 }
 
@@ -176,6 +205,7 @@ void co_log_open(int rank)
     int saved_errno = errno;
 
     co_log_close();
+    co_store_relaxed(&is_told, false);
     own_rank = rank;
     if (gethostname(host, sizeof host) != 0) {
         memcpy(host, "?", 2);

@@ -184,7 +184,8 @@ void co_engine_close(struct co_engine *engine)
 static void describe_shm(const struct co_engine *engine, char *text, size_t room)
 {
     if (!engine->has_shm) {
-        snprintf(text, room, "not used, ranks of a node cannot share memory: %s", strerror(-engine->shm_error));
+        snprintf(text, room, "not used, ranks of a node cannot share memory by /dev/shm: %s",
+                 strerror(-engine->shm_error));
     } else if (engine->shm != NULL) {
         snprintf(text, room, "%d ranks here, single copy %s", engine->bootstrap.node_size,
                  co_shm_node_single_copy_reason(engine->shm));

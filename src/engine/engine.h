@@ -188,9 +188,10 @@ enum co_reason co_messages_decide(const struct co_engine *engine, const struct c
 struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
                                                 const int *world_ranks);
 
-// CASTOFF_P2P_MEMORY of a node with so many ranks; and the most ranks for which it has rings, below 2: none is served.
-size_t co_messages_memory(int ranks);
+// The most ranks for which CASTOFF_P2P_MEMORY has rings, below 2: none is served; and whether the rings of so many
+// could be made here, in what /dev/shm has free: 0 or -errno. `key`: of nobody else.
 int co_messages_ranks_most(void);
+int co_messages_try(int ranks, uint64_t key);
 
 // How the settings want UDP to be opened, without another node's address.
 void co_network_udp_config(struct co_udp_config *config, uint64_t job_tag);

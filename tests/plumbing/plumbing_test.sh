@@ -91,6 +91,9 @@ test_run_all() {
     check "all: failures count whatever the status" test $? -ne 0
     run_all unit style
     check "all: parts can be chosen" last_line_is "3 passed, 0 failed, 0 skipped"
+    run_all unit stlye
+    check "all: a part that there is not is a failure" last_line_is "2 passed, 1 failed, 0 skipped"
+    check "all: and is named, with those that there are" says "there is no part stlye; there are: build unit style "
     run_all thread
     check "all: parts of another set, too" last_line_is "2 passed, 0 failed, 0 skipped"
     run_all

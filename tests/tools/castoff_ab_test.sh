@@ -17,6 +17,17 @@ ok "CSV has a line for each pair" [ "$(wc -l <"$work/ab.csv")" -eq 7 ]
 ok "JSON names the command" grep -q '"true"' "$work/ab.json"
 ok "nothing stays in /tmp" [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'castoff-ab-*' -newer "$work/bin/castoff")" ]
 
+mkdir "$work/place"
+TMPDIR=$work/place run sh -c '"$1" ab -n 1 --show --warm-up 0 -- sh -c "yes | head -n 100000" | true' sh "$castoff"
+goes() { until [ -z "$(ls "$1")" ]; do sleep 0.1; done; } # who watches over it comes to it a moment later
+ok "a reader who goes: nothing stays either" goes "$work/place"
+TMPDIR=$work/place run "$castoff" ab -n 1 --warm-up 0 -- sh -c 'echo "${CASTOFF_REPORT%/*/*}" >>"$1"' sh "$work/report.place"
+ok "its own files are in TMPDIR" grep -qxF "$work/place" "$work/report.place"
+run "$castoff" ab -n 1 --warm-up 0 --json /dev/full -- true
+ok "JSON to a full disk: why" err_has 'cannot write /dev/full: No space left on device'
+run "$castoff" ab -n 500 --warm-up 0 --json /dev/full -- true
+ok "much JSON to a full disk: why" err_has 'cannot write /dev/full: No space left on device'
+
 run "$castoff" ab -n 2 --warm-up 0 -- sh -c 'echo x >>'"$work"'/order; echo "${LD_PRELOAD:+y}" >>'"$work"'/order'
 ok "sides take turns" [ "$(tr -d '\n' <"$work/order")" = "xxyxyx" ]
 

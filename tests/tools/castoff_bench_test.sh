@@ -8,7 +8,10 @@
 run "$castoff"
 ok "no command: status 2" status_is 2
 run "$castoff" frobnicate
-ok "unknown command: named" err_has "unknown command 'frobnicate'"
+ok "unknown command: named" err_has "unknown command 'frobnicate'; castoff -h"
+run "$castoff" benhc
+ok "a slip of the keys: status 2" status_is 2
+ok "a slip of the keys: the command that is meant" err_has "unknown command 'benhc'; did you mean bench?"
 run "$castoff" --version
 ok "version" out_has '^castoff [0-9]'
 for command in mpirun run ab bench info trace; do
@@ -39,6 +42,15 @@ ok "info: groups" out_has '^groups  *[a-z]'
 ok "info: a screen" [ "$(wc -l <"$work/out")" -le 30 ]
 run "$castoff" info -n 64 --ranks-per-host 16
 ok "info -n: such a job" out_has '^would take  *64 ranks on this host  *64 ranks, 16 on a host$'
+run "$castoff" info --seconds 3
+ok "info --seconds without --check: status 2" status_is 2
+ok "info --seconds without --check: said" err_has 'belong to --check, which is missing'
+run sh -c '"$1" info --json >/dev/full' sh "$castoff"
+ok "info to a full disk: why" err_has 'standard output is not complete: No space left on device'
+run "$castoff" hop --switch lo
+ok "hop: which option cannot be that" err_has "^castoff hop: --switch cannot be 'lo'; castoff hop -h"
+run "$castoff" hop eth0
+ok "hop: no option" err_has "^castoff hop: 'eth0' is not an option"
 run "$castoff" info -n 0
 ok "info -n 0: status 2" status_is 2
 ok "info -n 0: why" err_has "'0' is no number of ranks"

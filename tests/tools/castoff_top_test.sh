@@ -14,7 +14,7 @@ run "$castoff" top me
 ok "an argument: status 2" status_is 2
 run "$castoff" top --job there-is-no-such-job
 ok "nobody: status 1" status_is 1
-ok "nobody: said" err_has 'no rank of yours that castoff serves runs here'
+ok "nobody: said" err_has 'no rank of yours that castoff serves runs here under that --job or --pid'
 run "$castoff" top --json --job there-is-no-such-job
 ok "nobody as JSON: status 0" status_is 0
 ok "nobody as JSON" out_has '"ranks": \[\]'

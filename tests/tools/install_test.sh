@@ -36,6 +36,10 @@ done
 ok "what scripts of the laboratory source is not executable" [ ! -x "$prefix/share/castoff/lab/switches.sh" ]
 run make -s -C "$top" uninstall PREFIX="$prefix"
 ok "uninstall leaves no file" [ -z "$(find "$prefix" ! -type d)" ]
+run make -s -C "$top" install PREFIX=/proc/nowhere
+ok "where nothing can be installed: status 2" status_is 2
+ok "where nothing can be installed: what to do, before anything is tried" \
+    [ "$(grep -c '^install: ' "$work/err")" -eq 0 -a "$(grep -c '^make install: .*/proc/nowhere.*PREFIX=FOLDER' "$work/err")" -eq 1 ]
 run make -s -C "$top" -n install prefix=/opt/here DESTDIR=/stage
 ok "prefix= and DESTDIR=" out_has "'/stage/opt/here/bin'\$"
 

@@ -91,7 +91,15 @@ run env CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s CASTOFF_
 ok "report: auto leaves messages between hosts" grep -q '^      declined [1-9][0-9]*: stock_is_faster$' "$work/err"
 mkfifo "$work/fifo"
 job CASTOFF_REPORT="$work/fifo"
-ok "report: a fifo without reader is said and holds nobody up" said_once "the report cannot be written to .*(CASTOFF_REPORT)\$"
+ok "report: a fifo without reader is said and holds nobody up" \
+    said_once "the report cannot be written to .*(CASTOFF_REPORT); so it follows here\$"
+ok "report: a fifo without reader: it follows" said_once '^castoff report: '
+job CASTOFF_REPORT="/dev/full"
+ok "report: a full disk: said" said_once 'the report in /dev/full is not complete: No space left on device; so it follows here$'
+ok "report: a full disk: it follows" said_once '^castoff report: '
+job CASTOFF_REPORT="$work/nowhere/report.json"
+ok "report: no such folder: said" said_once 'the report cannot be written to .*: No such file or directory .*; so it follows here$'
+ok "report: no such folder: it follows, for people" said_once '^castoff report: '
 job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"
@@ -141,14 +149,14 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     without_shm
     ok "no shared memory: the job runs" status_is 0
     ok "no shared memory: and says why there is none" \
-        said_once 'castoff is off for this job.*cannot share memory: Read-only file system$'
+        said_once 'castoff is off for this job.*cannot share memory by /dev/shm: Read-only file system$'
     ranks=3
     without_shm CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s CASTOFF_REPORT=-
     ok "no shared memory, multicast: the job runs" status_is 0
     ok "no shared memory, multicast: said at the start" \
-        said_once 'communicators with several ranks on a node stay native: Read-only file system$'
+        said_once 'communicators with several ranks on a node stay native: /dev/shm: Read-only file system$'
     ok "no shared memory, multicast: and in the report" \
-        said_once '^shm: not used, ranks of a node cannot share memory: Read-only file system$'
+        said_once '^shm: not used, ranks of a node cannot share memory by /dev/shm: Read-only file system$'
     with_shm() { # size: a job of three ranks on a /dev/shm of it
         # shellcheck disable=SC2016
         run unshare -U -r -m sh -c 'mount -t tmpfs -o size="$1" none /dev/shm && shift && exec "$@"' sh "$1" \
@@ -157,7 +165,7 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     with_shm 7m
     ok "a small /dev/shm: the job runs" status_is 0
     ok "a small /dev/shm: left to native MPI" \
-        said_once 'castoff is off for this job.*cannot share memory: No space left on device$'
+        said_once 'castoff is off for this job.*cannot share memory by /dev/shm: No space left on device$'
     with_shm 64m
     ok "the /dev/shm of a container: served" said_once 'info: castoff serves this job on Open MPI [0-9.]*: 3 ranks, nodes: 1$'
     info_with_shm() { # size
@@ -167,6 +175,9 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     }
     info_with_shm 2m
     ok "info: a small /dev/shm" grep -q 'shm.*/dev/shm has 2 MiB free, too little for two ranks' "$work/out"
+    ok "info: and for messages" grep -q 'p2p *not usable: no rings in /dev/shm for two ranks: No space left on device$' "$work/out"
+    info_with_shm 12m
+    ok "info: messages have smaller rings where /dev/shm is small" grep -q 'p2p *usable: ' "$work/out"
     info_with_shm 64m
     ok "info: for how many ranks it is enough" grep -Eq 'shm.*64 MiB free, enough for [0-9]+ ranks here' "$work/out"
 else

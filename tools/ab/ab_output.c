@@ -133,7 +133,8 @@ int co_ab_write_json(const struct co_ab *ab, const char *path)
     if (file) {
         failed = json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -EIO : 0;
         fputc('\n', file);
-        failed = co_output_close(file) || failed ? -EIO : 0;
+        int closed = co_output_close(file);
+        failed = closed != 0 ? closed : failed;
     }
     json_decref(root);
     return failed;

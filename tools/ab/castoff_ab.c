@@ -18,6 +18,7 @@
 #include "tools/output/output_file.h"
 #include "tools/launch/places.h"
 #include "tools/launch/set_option.h"
+#include "tools/output/scratch.h"
 
 enum { SETTINGS_MAX = 64, OPTION_WARM_UP = 256, OPTION_JSON, OPTION_CSV, OPTION_SVG, OPTION_SHOW, OPTION_NO_CALLS };
 
@@ -30,8 +31,8 @@ struct request {
     int argc;
     char **argv; // of the command
     struct co_ab_sides sides;
-    char folder[32]; // for what castoff writes, "" when no place was found
-    char report[64]; // where castoff's side reports, "" when it is the user's
+    struct co_scratch scratch; // for what castoff writes; without a path when no place was found
+    char *report;              // where castoff's side reports, NULL when it is the user's
 };
 
 static const struct option long_options[] = {
@@ -209,26 +210,11 @@ static bool sets(const struct request *request, const char *name)
 // A report from each run of castoff's side, in a file that only serves the line "taken by castoff".
 static void ask_for_report(struct request *request)
 {
-    static char setting[100];
-    char folder[] = "/tmp/castoff-ab-XXXXXX";
-    if (!mkdtemp(folder)) {
-        return;
-    }
-    snprintf(request->folder, sizeof request->folder, "%s", folder);
-    if (!sets(request, "REPORT")) {
-        snprintf(request->report, sizeof request->report, "%s/report.json", folder);
-        snprintf(setting, sizeof setting, "CASTOFF_REPORT=%s", request->report);
+    static char setting[PATH_MAX];
+    if (co_scratch_open(&request->scratch, "castoff-ab") == 0 && !sets(request, "REPORT")) {
+        snprintf(setting, sizeof setting, "CASTOFF_REPORT=%s/report.json", request->scratch.path);
+        request->report = strchr(setting, '=') + 1;
         request->settings[request->setting_count] = setting;
-    }
-}
-
-static void drop_report(struct request *request)
-{
-    if (*request->report) {
-        unlink(request->report);
-    }
-    if (*request->folder) {
-        rmdir(request->folder);
     }
 }
 
@@ -248,8 +234,8 @@ static int check_outputs(const struct request *request)
 // Of a program without calls that castoff serves none are timed, and of one that is recorded anyway.
 static bool times_calls(const struct request *request, const struct co_ab *ab)
 {
-    bool has_calls = *ab->taken || !*request->report;
-    return has_calls && *request->folder && !request->has_no_calls && !sets(request, "RECORD");
+    bool has_calls = *ab->taken || !request->report;
+    return has_calls && request->scratch.path && !request->has_no_calls && !sets(request, "RECORD");
 }
 
 static int compare(struct request *request, struct co_ab *ab)
@@ -266,13 +252,14 @@ static int compare(struct request *request, struct co_ab *ab)
     }
     int status = run_all(request, ab);
     if (status == TOOL_OK) {
-        co_ab_read_report(request->report, ab->taken, sizeof ab->taken);
+        co_ab_read_report(request->report ? request->report : "", ab->taken, sizeof ab->taken);
         if (co_statistics_ratio(&ab->ratio, ab->seconds[AB_WITHOUT], ab->seconds[AB_WITH], ab->pairs)) {
             return TOOL_FAILED;
         }
         int timed = TOOL_OK;
         if (times_calls(request, ab)) {
-            timed = co_ab_time_calls(&ab->calls, request->folder, request->settings, request->argc, request->argv);
+            timed =
+                co_ab_time_calls(&ab->calls, request->scratch.path, request->settings, request->argc, request->argv);
         }
         co_ab_print(ab, stream_for_people(request));
         status = write_outputs(request, ab);
@@ -322,7 +309,7 @@ static int run(int argc, char **argv)
     } else {
         status = compare(&request, &ab);
     }
-    drop_report(&request);
+    co_scratch_close(&request.scratch);
     return status;
 }
 

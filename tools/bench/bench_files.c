@@ -110,7 +110,8 @@ int co_bench_json_write(const struct co_bench_results *results, const char *path
     if (file) {
         failed = json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(8)) ? -EIO : 0;
         fputc('\n', file);
-        failed = co_output_close(file) || failed ? -EIO : 0;
+        int closed = co_output_close(file);
+        failed = closed != 0 ? closed : failed;
     }
     json_decref(root);
     return failed;

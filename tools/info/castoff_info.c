@@ -44,7 +44,7 @@ enum {
 
 struct request {
     int parts;
-    bool as_json, checks;
+    bool as_json, checks, has_check_option;
     struct co_info_job job;
     struct co_check_request check;
 };
@@ -297,11 +297,14 @@ static bool take_option(struct request *request, int option)
         request->checks = true;
         return true;
     case OPTION_SECONDS:
+        request->has_check_option = true;
         return take_seconds(&request->check);
     case OPTION_MPIRUN:
+        request->has_check_option = true;
         request->check.mpirun_arguments = optarg;
         return true;
     case OPTION_SRUN:
+        request->has_check_option = true;
         request->check.srun_arguments = optarg != NULL ? optarg : "";
         return true;
     default:
@@ -321,6 +324,11 @@ static int run(int argc, char **argv)
         if (!take_option(&request, option)) {
             return TOOL_USAGE;
         }
+    }
+    if (request.has_check_option && !request.checks) {
+        co_command_complain(&co_command_info,
+                            "--seconds, --mpirun-options and --srun belong to --check, which is missing");
+        return TOOL_USAGE;
     }
     if (optind < argc && !request.checks) {
         co_command_complain(&co_command_info, "'%s' is not an option", argv[optind]);

@@ -193,11 +193,13 @@ static void keep_job(struct co_live_ranks *found, const char *job)
 static int look(const struct request *request, struct co_live_ranks *found)
 {
     int error = co_live_ranks_find(found, request->pid);
+    bool is_picky = request->pid != 0 || request->job != NULL;
     keep_job(found, request->job);
     if (error != 0) {
         co_command_complain(&co_command_top, "cannot look for ranks: %s", strerror(-error));
     } else if (found->count == 0 && !request->as_json) {
-        co_command_complain(&co_command_top, "no rank of yours that castoff serves runs here%s",
+        co_command_complain(&co_command_top, "no rank of yours that castoff serves runs here%s%s",
+                            is_picky ? " under that --job or --pid (castoff top --once lists all)" : "",
                             found->others > 0 ? ", but one of another version of castoff does" : "");
     }
     return error != 0 || (found->count == 0 && !request->as_json) ? TOOL_FAILED : TOOL_OK;

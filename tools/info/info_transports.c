@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "base/shm_segment.h"
 #include "engine/engine.h"
 #include "shm/shm.h"
 #include "transport/udp/udp.h"
@@ -128,24 +127,16 @@ static void probe_shm(struct co_transport_state *state)
 // Messages between ranks of a node go through rings in shared memory.
 static void probe_messages(struct co_transport_state *state)
 {
-    struct co_shm_segment segment;
-    char name[CO_SHM_NAME_MAX];
-    size_t memory = co_messages_memory(2);
     int ranks = co_messages_ranks_most();
     if (ranks < 2) {
         snprintf(state->detail, sizeof state->detail, "CASTOFF_P2P_MEMORY=%s has no rings for two ranks",
                  co_setting_text(CO_SET_P2P_MEMORY));
         return;
     }
-    co_shm_segment_name(name, co_clock_now_ns() ^ (uint64_t)getpid() << 40, 1);
-    int failed = co_shm_segment_create(&segment, name, memory, (size_t)2 * CO_SHM_NATIVE_BYTES);
-    if (failed == 0) {
-        co_shm_segment_close(&segment);
-    }
+    int failed = co_messages_try(2, co_clock_now_ns() ^ (uint64_t)getpid() << 40);
     state->is_usable = failed == 0;
     if (failed) {
-        snprintf(state->detail, sizeof state->detail, "no rings of %zu bytes in /dev/shm: %s", memory,
-                 strerror(-failed));
+        snprintf(state->detail, sizeof state->detail, "no rings in /dev/shm for two ranks: %s", strerror(-failed));
         return;
     }
     failed = probe_single_copy();

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/plain_text.h"
+#include "base/settings/settings_nearest.h"
+#include "tools/output/output_file.h"
 #include "version.h"
 
 static const struct co_command *const commands[] = {
@@ -40,6 +42,16 @@ void co_command_usage(const struct co_command *command, FILE *stream)
 {
     fprintf(stream, "usage: castoff %s %s\n%s\n\n%s", command->name, command->arguments, command->summary,
             command->details);
+}
+
+int co_command_odd_value(const struct co_command *command, const struct option *options, int option, const char *text)
+{
+    while (options->name != NULL && options->val != option) {
+        options++;
+    }
+    co_command_complain(command, "--%s cannot be '%s'; castoff %s -h says what it takes",
+                        options->name != NULL ? options->name : "?", text, command->name);
+    return TOOL_USAGE;
 }
 
 int co_command_odd_option(const struct co_command *command, int option)
@@ -72,6 +84,18 @@ static int hand_over(const struct co_command *command, int argc, char **argv)
     return command->run(argc, argv);
 }
 
+// The command that somebody probably meant to write, or NULL.
+static const char *nearest(const char *name)
+{
+    char names[256];
+    size_t used = 0;
+    for (int i = 0; i < COMMANDS; i++) {
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? "|" : "", commands[i]->name);
+    }
+    int place = co_word_nearest(name, names);
+    return place >= 0 ? commands[place]->name : NULL;
+}
+
 static const struct co_command *find(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++) {
@@ -81,7 +105,9 @@ static const struct co_command *find(const char *name)
     }
     fputs("castoff: unknown command '", stderr);
     co_plain_put(stderr, name);
-    fputs("'; castoff -h lists them\n", stderr);
+    const char *meant = nearest(name);
+    fprintf(stderr, meant != NULL ? "'; did you mean %s? castoff -h lists them\n" : "'; castoff -h lists them\n",
+            meant);
     return NULL;
 }
 
@@ -120,11 +146,9 @@ static int dispatch(int argc, char **argv)
 // What was printed may wait in memory until here: a full disk is an error of every command.
 static int finish(int status)
 {
-    bool is_lost = ferror(stdout) != 0;
-    errno = 0;
-    if (fflush(stdout) != 0 || is_lost) {
-        fprintf(stderr, "castoff: standard output is not complete%s%s\n", errno != 0 ? ": " : "",
-                errno != 0 ? strerror(errno) : "");
+    int error = co_output_close(stdout);
+    if (error != 0) {
+        fprintf(stderr, "castoff: standard output is not complete: %s\n", strerror(-error));
         return status == TOOL_OK ? TOOL_FAILED : status;
     }
     return status;

@@ -36,6 +36,9 @@ void co_command_complain(const struct co_command *command, const char *format, .
 
 void co_command_usage(const struct co_command *command, FILE *stream);
 
+// Complains about what was given to an option of the table; gives TOOL_USAGE.
+int co_command_odd_value(const struct co_command *command, const struct option *options, int option, const char *text);
+
 // What a subcommand does when getopt_long returned an option it has no case for: -h prints the usage and gives
 // TOOL_OK, anything else points at -h and gives TOOL_USAGE (getopt has said what is wrong).
 int co_command_odd_option(const struct co_command *command, int option);

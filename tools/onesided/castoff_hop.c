@@ -132,11 +132,7 @@ static int take_option(struct choice *choice, int option, const char *text)
     default:
         return co_command_odd_option(&co_command_hop, option);
     }
-    if (!is_good) {
-        co_command_complain(&co_command_hop, "'%s' is not what this option takes (castoff hop -h)", text);
-        return TOOL_USAGE;
-    }
-    return -1;
+    return is_good ? -1 : co_command_odd_value(&co_command_hop, long_options, option, text);
 }
 
 static void log_line(void *context, const char *line)
@@ -180,8 +176,12 @@ static int run(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    if (optind < argc || !choice.has_mode) {
-        return refuse("--switch or --nic is missing, or something is too much (castoff hop -h)");
+    if (optind < argc) {
+        co_command_complain(&co_command_hop, "'%s' is not an option", argv[optind]);
+        return TOOL_USAGE;
+    }
+    if (!choice.has_mode) {
+        return refuse("--switch PORT,PORT,... or --nic WIRE,DEVICE is missing: the interfaces (castoff hop -h)");
     }
     if (choice.place != NULL && choice.secret == NULL) {
         return refuse("--secret FILE is missing: the one that the coordinator has");

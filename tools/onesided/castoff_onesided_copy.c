@@ -321,11 +321,7 @@ static int take_option(struct copy *copy, int option, const char *text)
     default:
         return co_command_odd_option(&co_command_onesided_copy, option);
     }
-    if (!is_good) {
-        co_command_complain(&co_command_onesided_copy, "'%s' is not what this option takes", text);
-        return TOOL_USAGE;
-    }
-    return -1;
+    return is_good ? -1 : co_command_odd_value(&co_command_onesided_copy, long_options, option, text);
 }
 
 static int run(int argc, char **argv)

@@ -47,11 +47,19 @@ FILE *co_output_open(const char *path)
     return co_output_is_piped(path) ? stdout : fopen(path, "w");
 }
 
+int co_output_error(FILE *file)
+{
+    if (ferror(file) == 0) {
+        return 0;
+    }
+    return write(fileno(file), "\n", 1) < 0 && errno > 0 ? -errno : -EIO;
+}
+
 int co_output_close(FILE *file)
 {
-    int is_broken = ferror(file);
-    if ((file == stdout ? fflush(file) : fclose(file)) != 0) {
+    int error = co_output_error(file);
+    if ((file == stdout ? fflush(file) : fclose(file)) != 0 && error == 0) {
         return errno > 0 ? -errno : -EIO;
     }
-    return is_broken ? -EIO : 0;
+    return error;
 }

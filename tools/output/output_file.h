@@ -21,6 +21,11 @@ int co_output_check_directory(const char *path);
 // be a link or a pipe, as any tool's result may. What castoff names by itself in places of others is made anew instead
 // (trace_writer.c, private folders).
 FILE *co_output_open(const char *path);
+
+// Why what was written before has not arrived, which nobody knows any more: it is tried again. 0: nothing is missing
+// yet.
+int co_output_error(FILE *file);
+
 int co_output_close(FILE *file); // 0 or -errno: not all of it has been written
 
 #endif

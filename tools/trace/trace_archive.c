@@ -23,7 +23,7 @@
 
 #include "tools/launch/child.h"
 #include "tools/launch/command.h"
-#include "scratch.h"
+#include "tools/output/scratch.h"
 
 static bool is_archive(const char *path)
 {

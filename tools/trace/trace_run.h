@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "number_list.h"
-#include "scratch.h"
+#include "tools/output/scratch.h"
 #include "tools/trace/analyze/analysis.h"
 #include "trace_archive.h"
 

@@ -75,7 +75,8 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
     };
 }
 
-size_t co_messages_memory(int ranks)
+// CASTOFF_P2P_MEMORY of a node with so many ranks.
+static size_t memory_of(int ranks)
 {
     int64_t asked = co_setting_number(CO_SET_P2P_MEMORY);
     size_t wanted = (size_t)ranks * MEMORY_OF_RANK;
@@ -85,10 +86,20 @@ size_t co_messages_memory(int ranks)
 int co_messages_ranks_most(void)
 {
     int ranks = 1;
-    while (co_ring_channel_shape(co_messages_memory(ranks + 1), ranks + 1, true).area > 0) {
+    while (co_ring_channel_shape(memory_of(ranks + 1), ranks + 1, true).area > 0) {
         ranks++;
     }
     return ranks;
+}
+
+int co_messages_try(int ranks, uint64_t key)
+{
+    struct co_ring_channel_config config = {.job_key = key, .number = 1, .size = ranks, .memory = memory_of(ranks)};
+    int words[CO_RING_CHANNEL_WORDS];
+    struct co_channel *channel = co_ring_channel_make(&config, words);
+    int error = channel == NULL ? -ENOMEM : co_ring_channel_map(channel, words);
+    co_ring_channel_settle(channel, -ECANCELED);
+    return error;
 }
 
 static void make_rings(void *arg, int words[])
@@ -100,7 +111,7 @@ static void make_rings(void *arg, int words[])
         .number = (unsigned)(bootstrap->node_count + bootstrap->node_index), // beside the collectives' own
         .rank = bootstrap->node_rank,
         .size = bootstrap->node_size,
-        .memory = co_messages_memory(bootstrap->node_size),
+        .memory = memory_of(bootstrap->node_size),
         .is_deep = rings->engine->is_oversubscribed,
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
     };

@@ -105,7 +105,7 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
     bool serves_nodes = engine->has_shm && some_node_has_several;
     if (!serves_nodes && !engine->has_multicast && !engine->has_remote_channel) {
         int told = engine->has_shm ? 0
-                                   : snprintf(why, why_room, "ranks of a node cannot share memory: %s%s",
+                                   : snprintf(why, why_room, "ranks of a node cannot share memory by /dev/shm: %s%s",
                                               strerror(-engine->shm_error), engine->network[0] ? ", and " : "");
         if (told >= 0 && (size_t)told < why_room) {
             snprintf(why + told, why_room - (size_t)told, "%s", engine->network);
@@ -119,7 +119,7 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
                engine->network);
     }
     if (!engine->has_shm && engine->bootstrap.world_rank == 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators with several ranks on a node stay native: %s",
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators with several ranks on a node stay native: /dev/shm: %s",
                strerror(-engine->shm_error));
     }
     return 0;

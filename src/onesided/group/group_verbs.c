@@ -106,10 +106,10 @@ int co_onesided_device_open(struct castoff_group *group, const struct castoff_gr
         ibv_free_device_list(devices);
     }
     if (error != 0) {
-        return co_onesided_fail(error,
-                                "no RDMA device%s%s with an active port and the IPv4 address %s (RoCEv2); %d devices",
+        return co_onesided_fail(error, "no RDMA device%s%s with an active port and %s%s (RoCEv2), of %d here",
                                 options->device != NULL ? " " : "", options->device != NULL ? options->device : "",
-                                options->address != NULL ? options->address : "of anything", count);
+                                options->address != NULL ? "the IPv4 address " : "an IPv4 address",
+                                options->address != NULL ? options->address : "", count);
     }
     return 0;
 }

@@ -101,11 +101,12 @@ static bool is_json(const char *path)
     return length >= 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-static void put(const char *path, const char *text)
+// False: the file has not taken it, which has been said.
+static bool put(const char *path, const char *text)
 {
     if (strcmp(path, "-") == 0) {
         co_log_text(text);
-        return;
+        return true;
     }
     // Not to wait for the reader of a fifo, who may never come; once there, he gets all of it. The user has written
     // this name: it may be a link.
@@ -120,10 +121,11 @@ static void put(const char *path, const char *text)
     }
     if (error != 0) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI,
-               is_there ? "the report in %s is not complete: %s"
-                        : "the report cannot be written to %s: %s (CASTOFF_REPORT)",
+               is_there ? "the report in %s is not complete: %s; so it follows here"
+                        : "the report cannot be written to %s: %s (CASTOFF_REPORT); so it follows here",
                path, strerror(-error));
     }
+    return error == 0;
 }
 
 // Some 40 KiB, which a program's stack need not have left.
@@ -143,8 +145,11 @@ void co_report_write(bool has_started, const char *transports)
         explain_no_proxies(&report);
         const char *path = co_setting_text(CO_SET_REPORT);
         char *text = is_json(path) ? co_report_json(&report) : co_report_text(&report);
-        if (text != NULL && path[0] != '\0') {
-            put(path, text);
+        // A job of hours is not to be run again for a folder that was missing, or a disk that was full at its end.
+        if (text != NULL && path[0] != '\0' && !put(path, text)) {
+            free(text);
+            text = co_report_text(&report);
+            co_log_text(text != NULL ? text : "");
         }
         free(text);
     }

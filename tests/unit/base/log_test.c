@@ -220,6 +220,27 @@ static void a_fifo_without_reader_holds_nobody_up(void **state)
     assert_non_null(strstr(text, "still logged\n"));
 }
 
+static void log_to_full_disk(void)
+{
+    assert_int_equal(symlink("/dev/full", path_of("log")), 0);
+    open_log(0, "info", "", "log");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "nobody has to know");
+    co_log(CO_LOG_WARN, CO_SUBSYS_BASE, "somebody has to know");
+    co_log_text("a report\n");
+}
+
+static void a_full_disk_is_told_once_and_loses_no_warning(void **state)
+{
+    const char *text = stderr_of(log_to_full_disk), *told = "the log file takes no more: No space left on device";
+
+    (void)state;
+    assert_non_null(strstr(text, "[0@"));
+    assert_non_null(strstr(text, told));
+    assert_null(strstr(strstr(text, told) + 1, told));
+    assert_null(strstr(text, "nobody has to know"));
+    assert_non_null(strstr(text, "warn: somebody has to know\na report\n"));
+}
+
 // As a daemon does that closes all descriptors it does not know, and then opens its own files.
 static void a_file_of_the_programs_gets_no_line(void **state)
 {
@@ -283,6 +304,7 @@ int main(void)
         cmocka_unit_test_teardown(an_open_log_can_be_opened_again, tidy),
         cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_named, tidy),
         cmocka_unit_test(a_fifo_without_reader_holds_nobody_up),
+        cmocka_unit_test_teardown(a_full_disk_is_told_once_and_loses_no_warning, tidy),
         cmocka_unit_test_teardown(a_file_of_the_programs_gets_no_line, tidy),
         cmocka_unit_test_teardown(every_subsystem_can_be_chosen, tidy),
     };

@@ -2,8 +2,8 @@
 //
 // A directory for what is not to stay, in TMPDIR or /tmp. It goes when it is closed, and also when the process is ended
 // by a signal, whichever: a child watches. Opened before there are threads. Cold.
-#ifndef CASTOFF_TOOLS_TRACE_SCRATCH_H
-#define CASTOFF_TOOLS_TRACE_SCRATCH_H
+#ifndef CASTOFF_TOOLS_OUTPUT_SCRATCH_H
+#define CASTOFF_TOOLS_OUTPUT_SCRATCH_H
 
 #include <sys/types.h>
 
