@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The directory of a node: which team has which area. Open addressing by the team's key, guarded by one lock in the
-// segment; taken when a communicator begins or ends, never by an operation. The lock is robust: when its owner is
-// killed the next one takes over, and every step below leaves the directory usable.
+// The directory of a node: which team has which area. A chain of entries for each remainder of a key, guarded by one
+// lock in the segment; taken when a communicator begins or ends, never by an operation. The lock is robust: when its
+// owner is killed the next one takes over, and every step below leaves the directory usable. A program may have more
+// communicators than there is room for, and goes on making them, so neither a full directory nor what was full once may
+// cost a look at every entry.
 #include "shm/shm_node.h"
 
 #include <errno.h>
@@ -63,21 +65,20 @@ int co_shm_directory_init(struct co_shm_header *header)
     return -error;
 }
 
-static uint32_t index_at(const struct co_shm_node *node, uint64_t key, uint32_t distance)
+// The chain that a key belongs to: the place that says its first entry.
+static uint16_t *chain_of(const struct co_shm_node *node, uint64_t key)
 {
-    return (uint32_t)((key + distance) % node->plan.entries);
+    return &node->entries[key % node->plan.entries].first;
 }
 
-// Entries come and go, so a free one does not end the search; the farthest distance ever used does.
-static int64_t find(const struct co_shm_node *node, uint64_t key)
+// The place that says the entry of this key; it says 0 where there is none.
+static uint16_t *find(const struct co_shm_node *node, uint64_t key)
 {
-    for (uint32_t distance = 0; distance <= node->header->farthest; distance++) {
-        uint32_t index = index_at(node, key, distance);
-        if (node->entries[index].key == key) {
-            return index;
-        }
+    uint16_t *place = chain_of(node, key);
+    while (*place != 0 && node->entries[*place - 1].key != key) {
+        place = &node->entries[*place - 1].next;
     }
-    return -ENOENT;
+    return place;
 }
 
 // A warm one, last freed first taken, or the first of the others. There are as many as entries, but one that a killed
@@ -100,32 +101,24 @@ static int64_t take_area(struct co_shm_node *node, bool *is_warm)
     return -ENOSPC;
 }
 
+// The entry has its area's number, so who has the one has the other.
 static int64_t claim(struct co_shm_node *node, uint64_t key, int count)
 {
-    for (uint32_t distance = 0; distance < node->plan.entries; distance++) {
-        uint32_t index = index_at(node, key, distance);
-        struct co_shm_entry *entry = &node->entries[index];
-        if (entry->key != 0) {
-            continue;
-        }
-        bool is_warm;
-        int64_t area = take_area(node, &is_warm);
-        if (area < 0) {
-            return area;
-        }
+    bool is_warm;
+    int64_t area = take_area(node, &is_warm);
+    if (area >= 0) {
+        struct co_shm_entry *entry = &node->entries[area];
+        uint16_t *chain = chain_of(node, key);
         entry->count = (uint32_t)count;
         entry->joined = 0;
         entry->left = 0;
-        co_store_relaxed(&entry->area, (uint32_t)area); // relaxed: published by the lock
-        co_store_relaxed(&entry->touched, is_warm);
+        entry->next = *chain;
+        co_store_relaxed(&entry->touched, is_warm); // relaxed: published by the lock
         co_store_relaxed(&entry->broken, 0);
-        if (distance > node->header->farthest) {
-            node->header->farthest = distance;
-        }
-        entry->key = key; // last: an owner killed before this has claimed nothing
-        return index;
+        entry->key = key;
+        *chain = (uint16_t)(area + 1); // last: an owner killed before this has claimed nothing
     }
-    return -ENOSPC;
+    return area;
 }
 
 int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count)
@@ -135,7 +128,7 @@ int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count)
     if (error != 0) {
         return error;
     }
-    int64_t index = find(node, key);
+    int64_t index = (int64_t)*find(node, key) - 1;
     if (index < 0) {
         index = claim(node, key, count);
     } else if (node->entries[index].count != (uint32_t)count ||
@@ -175,8 +168,7 @@ static void free_area(struct co_shm_node *node, uint32_t index)
 {
     struct co_shm_header *header = node->header;
     struct co_shm_entry *entry = &node->entries[index];
-    uint32_t number = co_load_relaxed(&entry->area);        // relaxed: ordered by the lock
-    bool has_pages = co_load_relaxed(&entry->touched) != 0; // relaxed: likewise, taken when leaving
+    bool has_pages = co_load_relaxed(&entry->touched) != 0; // relaxed: ordered by the lock, taken when leaving
     bool stays_warm = has_pages && header->warm_count < CO_SHM_WARM_AREAS;
     char *area = co_shm_node_area(node, index);
 
@@ -189,9 +181,9 @@ static void free_area(struct co_shm_node *node, uint32_t index)
         co_shm_loans_return(node, index);
     }
     if (stays_warm) {
-        header->warm_areas[header->warm_count++] = number;
+        header->warm_areas[header->warm_count++] = index;
     } else {
-        header->taken_areas[number / 64] &= ~(UINT64_C(1) << number % 64);
+        header->taken_areas[index / 64] &= ~(UINT64_C(1) << index % 64);
     }
 }
 
@@ -200,8 +192,9 @@ static void leave(struct co_shm_node *node, uint32_t index)
     struct co_shm_entry *entry = &node->entries[index];
     entry->left++;
     if (entry->left == entry->count) {
-        free_area(node, index);
+        *find(node, entry->key) = entry->next; // first: nobody finds what an owner who is killed here leaves behind
         entry->key = 0;
+        free_area(node, index);
     }
 }
 
@@ -218,10 +211,10 @@ void co_shm_directory_decline(struct co_shm_node *node, uint64_t key)
     if (lock(node->header) != 0) {
         return;
     }
-    int64_t index = find(node, key);
-    if (index >= 0) { // or none has joined
-        node->entries[index].joined++;
-        leave(node, (uint32_t)index);
+    uint16_t found = *find(node, key);
+    if (found != 0) { // or none has joined
+        node->entries[found - 1].joined++;
+        leave(node, found - 1u);
     }
     unlock(node->header);
 }

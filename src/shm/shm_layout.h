@@ -4,7 +4,7 @@
 // somewhere else. Read by all files of this folder; sizes are computed from values that all ranks share.
 //
 //   segment   header | process[size] | entry[entries] | loan[loans] | area[entries] | staging[loans]
-//   area      lane[count]                                                       one team; its entry says which
+//   area      lane[count]                                                       one team; its entry has its number
 //   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
 //   slot      word (8 bytes) | ... payload                                      number and length of an operation
 //
@@ -25,7 +25,7 @@
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 10
+#define CO_SHM_VERSION 11
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
@@ -51,10 +51,9 @@ struct co_shm_header {
     uint64_t area_bytes;
     uint32_t loans;
     uint32_t entries;
-    uint32_t farthest;   // largest distance of an entry from its home; guarded by lock
-    uint32_t warm_count; // likewise, and all below
+    uint32_t warm_count; // guarded by lock, as all below
     uint32_t warm_areas[CO_SHM_WARM_AREAS];
-    uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too
+    uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too; their entries' likewise
     struct co_shm_measured measured;               // the first rank's, before a barrier
     pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
 };
@@ -74,7 +73,8 @@ struct co_shm_entry {
     uint32_t count;
     uint32_t joined;
     uint32_t left;
-    _Atomic uint32_t area;    // written with the lock; always one that exists
+    uint16_t first;           // of the teams whose keys belong here, plus one; 0: there is none
+    uint16_t next;            // of the teams that belong where this one does, likewise
     _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area is there
     _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
 };

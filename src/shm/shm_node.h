@@ -41,8 +41,7 @@ struct co_shm_node {
 // Of the team of this entry.
 static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t entry)
 {
-    // relaxed: a member has found the entry with the lock, and others may get any area
-    return node->areas + (size_t)co_load_relaxed(&node->entries[entry].area) * node->plan.area_bytes;
+    return node->areas + (size_t)entry * node->plan.area_bytes;
 }
 
 // shm_peers.c: who is still there.

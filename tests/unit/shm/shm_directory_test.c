@@ -100,6 +100,25 @@ static int two_halves(struct shm_rank *self)
     return 0;
 }
 
+struct chains {
+    uint32_t longest, entries;
+};
+
+static struct chains look_at_chains(const struct co_shm_node *node)
+{
+    struct chains found = {0, 0};
+    for (uint32_t chain = 0; chain < node->plan.entries; chain++) {
+        uint32_t length = 0;
+        for (uint16_t at = node->entries[chain].first; at != 0 && length <= node->plan.entries; length++) {
+            at = node->entries[at - 1].next;
+        }
+        found.entries += length;
+        found.longest = length > found.longest ? length : found.longest;
+    }
+    return found;
+}
+
+// Nobody who opens or closes a team looks at more entries than stand in one chain, not even when all have been in use.
 static int fill_up(struct shm_rank *self)
 {
     static _Thread_local struct co_shm_team *teams[CO_SHM_ENTRIES_MAX];
@@ -111,6 +130,8 @@ static int fill_up(struct shm_rank *self)
         SHM_CHECK(shm_job_open_team(self, &teams[opened], opened) == 0);
     }
     shm_job_barrier(self);
+    struct chains full = look_at_chains(self->node);
+    SHM_CHECK(full.entries == room && full.longest < 12);
     SHM_CHECK(shm_job_open_team(self, &more, room) == -ENOSPC);
     SHM_CHECK(shm_job_check_bcast(self, teams[room - 1], 1, 0, 100) == 0);
     shm_job_barrier(self);
@@ -124,6 +145,8 @@ static int fill_up(struct shm_rank *self)
             co_shm_team_close(teams[i]);
         }
     }
+    shm_job_barrier(self);
+    SHM_CHECK(look_at_chains(self->node).entries == 0);
     return 0;
 }
 
