@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -58,7 +59,7 @@ bool co_worker_was_called(struct co_worker *worker)
 static void *work(void *arg)
 {
     struct co_worker *worker = arg;
-    co_store_relaxed(&worker->thread_id, (int)gettid()); // relaxed: tells whose clock to read
+    co_store_relaxed(&worker->thread_id, (int)syscall(SYS_gettid)); // relaxed: tells whose clock to read
     // A thread inherits the cores of who makes it, which is whichever of the program's threads needs one first, and
     // they may be bound by then.
     if (worker->knows_cores) {

@@ -26,30 +26,30 @@ static inline int co_kept_class(size_t bytes)
     if (bytes <= (size_t)1 << (CO_KEPT_LEAST_SHIFT - 1)) {
         return -1;
     }
-    int class = 64 - __builtin_clzll(bytes - 1) - CO_KEPT_LEAST_SHIFT;
-    return class < 0 ? 0 : class < CO_KEPT_CLASSES ? class : -1;
+    int list = 64 - __builtin_clzll(bytes - 1) - CO_KEPT_LEAST_SHIFT;
+    return list < 0 ? 0 : list < CO_KEPT_CLASSES ? list : -1;
 }
 
-static inline size_t co_kept_room(int class, size_t bytes)
+static inline size_t co_kept_room(int list, size_t bytes)
 {
-    return class < 0 ? bytes : (size_t)1 << (CO_KEPT_LEAST_SHIFT + class);
+    return list < 0 ? bytes : (size_t)1 << (CO_KEPT_LEAST_SHIFT + list);
 }
 
-static inline void *co_kept_take_idle(struct co_kept_copies *kept, int class)
+static inline void *co_kept_take_idle(struct co_kept_copies *kept, int list)
 {
-    void *copy = kept->idle_first[class];
+    void *copy = kept->idle_first[list];
     if (copy != NULL) {
-        memcpy(&kept->idle_first[class], copy, sizeof copy);
-        kept->idle -= co_kept_room(class, 0);
+        memcpy(&kept->idle_first[list], copy, sizeof copy);
+        kept->idle -= co_kept_room(list, 0);
     }
     return copy;
 }
 
 static inline void co_kept_free_idle(struct co_kept_copies *kept)
 {
-    for (int class = 0; class < CO_KEPT_CLASSES && kept->idle > 0; class ++) {
+    for (int list = 0; list < CO_KEPT_CLASSES && kept->idle > 0; list++) {
         void *copy;
-        while ((copy = co_kept_take_idle(kept, class)) != NULL) {
+        while ((copy = co_kept_take_idle(kept, list)) != NULL) {
             free(copy);
         }
     }
@@ -58,12 +58,12 @@ static inline void co_kept_free_idle(struct co_kept_copies *kept)
 // NULL: as much is in use, or there is no memory.
 static inline void *co_kept_take(struct co_kept_copies *kept, size_t bytes)
 {
-    int class = co_kept_class(bytes);
-    size_t room = co_kept_room(class, bytes);
+    int list = co_kept_class(bytes);
+    size_t room = co_kept_room(list, bytes);
     if (room > kept->most || kept->in_use > kept->most - room) {
         return NULL;
     }
-    void *copy = class < 0 ? NULL : co_kept_take_idle(kept, class);
+    void *copy = list < 0 ? NULL : co_kept_take_idle(kept, list);
     if (copy == NULL && kept->in_use + kept->idle > kept->most - room) {
         co_kept_free_idle(kept);
     }
@@ -75,15 +75,15 @@ static inline void *co_kept_take(struct co_kept_copies *kept, size_t bytes)
 // As it was taken.
 static inline void co_kept_give(struct co_kept_copies *kept, void *copy, size_t bytes)
 {
-    int class = co_kept_class(bytes);
-    kept->in_use -= co_kept_room(class, bytes);
-    if (class < 0) {
+    int list = co_kept_class(bytes);
+    kept->in_use -= co_kept_room(list, bytes);
+    if (list < 0) {
         free(copy);
         return;
     }
-    memcpy(copy, &kept->idle_first[class], sizeof copy);
-    kept->idle_first[class] = copy;
-    kept->idle += co_kept_room(class, bytes);
+    memcpy(copy, &kept->idle_first[list], sizeof copy);
+    kept->idle_first[list] = copy;
+    kept->idle += co_kept_room(list, bytes);
 }
 
 #endif
