@@ -18,7 +18,7 @@ for package in $needed; do
 done
 
 run make -s -n install PREFIX=/usr DESTDIR= V=1
-sed -n "s|.* \(>\?\)'/usr/\([a-z/0-9.-]*\)'.*|usr/\2|p" "$work/out" | sort -u >"$work/places"
+sed -n "s|.* \(>\?\)'/usr/\([a-z/0-9.-][a-z/0-9.-]*\)'.*|usr/\2|p" "$work/out" | sort -u >"$work/places"
 ok "make install says where" [ "$(wc -l <"$work/places")" -ge 6 ]
 while read -r place; do
     found=no
