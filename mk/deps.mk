@@ -12,7 +12,7 @@ DEPS_FAST := $(if $(filter x86_64,$(shell uname -m)),libipsec-mb-dev)
 
 # Without one of these some tests, the laboratories, the benchmarks or the plots are skipped.
 DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nftables procps man-db \
-  spin clang llvm libclang-rt-14-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc mpich libmpich-dev \
+  spin clang llvm libclang-rt-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc mpich libmpich-dev \
   qemu-system-x86 busybox-static kmod cpio xz-utils ibverbs-providers ibverbs-utils rdmacm-utils \
   gcc-riscv64-linux-gnu libc6-dev-riscv64-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user debootstrap
 

@@ -57,11 +57,12 @@ apart() {
     waited unshare --mount --pid --fork --kill-child=KILL "$@"
 }
 
+# Not by chroot alone: in a folder that is no root of mounts the kernel makes no name spaces, as the laboratory wants them.
 inside() { # command..., in the Debian in $root
     # shellcheck disable=SC2016 # for the shell that it starts
-    apart sh -c 'mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" &&
-        mount -t tmpfs tmpfs "$0/tmp" &&
-        mkdir -p "$0/dev/pts" && mount -t devpts -o ptmxmode=0666 devpts "$0/dev/pts" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' \
+    apart sh -c 'mount --bind "$0" "$0" && cd "$0" && mount -t proc proc proc && mount --rbind /sys sys &&
+        mount -t tmpfs tmpfs dev/shm && mount -t tmpfs tmpfs tmp && mkdir -p dev/pts && mount -t devpts -o ptmxmode=0666 devpts dev/pts &&
+        pivot_root . mnt && umount -l /mnt && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' \
         "$root" "$@"
 }
 

@@ -94,7 +94,8 @@ try_release() {
     installs openmpi-bin libopenmpi-dev mpich libmpich-dev gcc libc6-dev pkg-config libibverbs-dev ||
         { skip "$release" "its packages: $(last_words "$work/log")"; return; }
     ok "$release: castoff installs" installs '/packages/castoff_*.deb'
-    ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^serves .*Open MPI .*MPICH"'
+    ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^commit  *[0-9a-f]\{7\}" &&
+        says "^serves .*Open MPI .*MPICH" && says "^compiler  *gcc"'
     ok "$release: castoff info" eval 'inside castoff info && says "^shm *usable" && says "^MPI here *Open MPI"'
     ok "$release: a program of Open MPI" runs_program castoff mpirun --oversubscribe -n 2 /usr/lib/castoff/bench/demo_app
     ok "$release: a program of MPICH" runs_mpich

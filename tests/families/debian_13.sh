@@ -7,20 +7,23 @@
 # machine's apt uses, inside name spaces: their end takes mounts and processes along, however it comes. What cannot be had is
 # skipped and says why. Closes with "N passed, N failed, N skipped". `make test-families` calls it.
 #
-#   debian_13.sh [--root FOLDER] [--only open_mpi|mpich] [--short] [argument of tests/mpi/run.sh...]
+#   debian_13.sh [--root FOLDER] [--only open_mpi|mpich] [--short | --suite FOLDERS] [argument of tests/mpi/run.sh...]
 #
 # --root: the Debian 13 is there, or is made there, and stays. --short: a few programs of each kind, natively and with castoff
 # on. Arguments choose programs, modes and so on; without any, all of Open MPI's, and what tests/families/mpich.sh runs.
+# --suite: instead of the programs MPICH's own tests (tests/suites), those of the folders "coll pt2pt", natively and with
+# castoff taking all; arguments are then those of tests/suites/differential.py.
 set -u -o pipefail
 
 cd "$(dirname "$0")/../.." || exit 2
 . tests/debian.sh
-root="" only="" short=""
+root="" only="" short="" suite=""
 while [ $# -gt 0 ]; do
     case $1 in
     --root) root=${2:?} && shift ;;
     --only) only=${2:?} && shift ;;
     --short) short=yes ;;
+    --suite) suite=${2:?} && shift ;;
     *) break ;;
     esac
     shift
@@ -49,10 +52,15 @@ copy_all() {
 # addresses of IPv4 and IPv6, Open MPI 5.0.7 finds no way to speak by TCP (open-mpi/ompi#14079), as parents and spawned
 # children do, and hangs.
 programs() {
-    local what=$1 script=$2 library=$3 line one two three
+    local what=$1 script=$2 library=$3
     shift 3
-    echo "== $what"
-    inside env CASTOFF_LIBRARY="$library" OMPI_MCA_btl_tcp_disable_family=6 bash "/castoff/tests/$script" "$@" > >(exec tee "$work/run.log") 2>&1
+    counted "$what" CASTOFF_LIBRARY="$library" OMPI_MCA_btl_tcp_disable_family=6 bash "/castoff/tests/$script" "$@"
+}
+
+counted() { # what, command...
+    local line one two three
+    echo "== $1"
+    inside env "${@:2}" > >(exec tee "$work/run.log") 2>&1
     wait # for tee
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$work/run.log" | tail -n 1)
     if [ -z "$line" ]; then
@@ -63,6 +71,18 @@ programs() {
     passed=$((passed + one)) failed=$((failed + two)) skipped=$((skipped + three))
 }
 
+# The tests as this machine's Debian has them, since a mirror may lack sources of another one.
+mpich_suite() { # family
+    local tests there=$root/castoff/build/suites
+    if ! tests=$(bash tests/suites/fetch.sh mpich "$PWD/build/suites" 2>"$work/why"); then
+        skip "MPICH's tests" "$(last_words "$work/why")"
+        return
+    fi
+    [ -e "$there/${tests##*/}" ] || { mkdir -p "$there" && cp -a "$tests" "$there"; } || { skip "MPICH's tests" "no room"; return; }
+    counted "MPICH's tests on $1" SUITES_FAMILY="$1" SUITES_FOLDERS="$suite" CASTOFF=/castoff/build-here/castoff \
+        OMPI_MCA_btl_tcp_disable_family=6 bash /castoff/tests/suites/mpich_suite.sh --modes all "${arguments[@]}"
+}
+
 under_open_mpi() {
     local version root_may
     version=$(inside ompi_info --version 2>/dev/null | head -n 1)
@@ -70,6 +90,7 @@ under_open_mpi() {
     *v5.0*) echo "$version" ;;
     *) skip "Open MPI 5.0" "Debian 13 has another: ${version:-none}"; return ;;
     esac
+    [ -z "$suite" ] || { mpich_suite open_mpi; return; }
     # Not with two programs in a job: mpirun of Debian 13's 5.0.7 itself does not survive that (segmentation fault). And what
     # has nothing to do is there the same request for all calls, natively, too (ialltoall_outstanding).
     programs "Open MPI, the library of this machine" mpi/run.sh /castoff/build-here/libcastoff.so --without init_two_programs \
@@ -91,6 +112,7 @@ under_open_mpi() {
 
 under_mpich() {
     inside sh -c 'mpichversion | head -n 1'
+    [ -z "$suite" ] || { mpich_suite mpich; return; }
     # A few: it is the ABI that is to be the same.
     if [ -e "$root/castoff/build-here/libcastoff-mpich.so" ]; then
         programs "MPICH, the library of this machine" families/mpich.sh /castoff/build-here/libcastoff-mpich.so --mode native \
@@ -106,7 +128,7 @@ under_mpich() {
 # shellcheck disable=SC2046 # a word or none
 make -s lib modules tools $(! command -v mpicc.mpich >/dev/null || echo mpich) || { failed=1; finish; }
 # shellcheck disable=SC2046,SC2016 # a list of words; variables of make
-debian_13 $(packages_of '$(DEPS_BUILD) g++ gfortran python3-mpi4py procps mpich libmpich-dev') >"$work/why" ||
+debian_13 $(packages_of '$(DEPS_BUILD) g++ gfortran python3-mpi4py procps dpkg-dev mpich libmpich-dev') >"$work/why" ||
     { skip "Debian 13" "$(last_words "$work/why")"; finish; }
 copy_all || { skip "Debian 13" "no room for the sources"; finish; }
 is_built=yes

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What recipes of packages say agrees with the project: Debian's names all that the build needs, each place that make install
-# fills is in one of its packages, and Spack's is Python. make test-deb builds and installs them.
+# fills is in one of its packages, and Spack's recipe asks for what there is. make test-deb builds and installs them.
 # And what is made does not say where: tests/long/same_bytes_test.sh builds all of it twice.
 . "$(dirname "$0")/check.sh"
 cd "$top" || exit 2
@@ -18,7 +18,7 @@ for package in $needed; do
 done
 
 run make -s -n install PREFIX=/usr DESTDIR= V=1
-sed -n "s|.* \(>\?\)'/usr/\([a-z/0-9.-]*\)'.*|usr/\2|p" "$work/out" | sort -u >"$work/places"
+sed -n "s|.* \(>\?\)'/usr/\([a-z/0-9.-][a-z/0-9.-]*\)'.*|usr/\2|p" "$work/out" | sort -u >"$work/places"
 ok "make install says where" [ "$(wc -l <"$work/places")" -ge 6 ]
 while read -r place; do
     found=no
@@ -50,8 +50,38 @@ ok "another folder: the same bytes" cmp "$work/here/optimised.so" "$work/another
 plain=build-plain/libcastoff-stack.so
 ok "another folder, LTO=: the same bytes" cmp "$work/here/$plain" "$work/another/that-is-deeper/$plain"
 
+# The recipe is read with what Spack would hand it; what it asks make for is there, and the version is the one.
 if command -v python3 >/dev/null; then
-    run python3 -S -c 'import ast; ast.parse(open("packages/spack/package.py").read())'
-    ok "Spack's recipe is Python" status_is 0
+    cat >"$work/read.py" <<'END'
+import sys, types
+said = []
+def says(word):
+    return lambda *words, **more: said.append((word,) + words)
+package = types.ModuleType("spack.package")
+package.MakefilePackage = type("MakefilePackage", (), {})
+for word in "license", "version", "depends_on":
+    setattr(package, word, says(word))
+sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": package})
+recipe = {}
+exec(open(sys.argv[1]).read(), recipe)
+castoff = recipe["Castoff"]()
+castoff.prefix = "/prefix"
+print("version", *(words[1] for words in said if words[0] == "version"))
+print("archive", castoff.url.rpartition("/")[2])
+print("build", *castoff.build_targets)
+print("install", *castoff.install_targets)
+END
+    run python3 -S "$work/read.py" packages/spack/packages/castoff/package.py
+    ok "Spack's recipe can be read" status_is 0
+    cp "$work/out" "$work/recipe"
+    version=$(head -n 1 VERSION)
+    ok "Spack's recipe has this version" out_has "^version $version\$"
+    ok "Spack's recipe takes what make dist makes" out_has "^archive castoff-$version.tar.gz\$"
+    for step in build install; do
+        # shellcheck disable=SC2046 # words of a command
+        run make -s -n $(sed -n "s/^$step //p" "$work/recipe")
+        ok "Spack's recipe, $step: make knows its words" status_is 0
+    done
+    ok "Spack's repository has a name" grep -q '^  namespace: castoff$' packages/spack/repo.yaml
 fi
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Recipe of castoff for Spack, to be put into a repository of one's own; docs/packages.md says how. The tarball is that of
-# make dist, in the folder where spack is called.
+# Recipe of castoff for Spack, in a repository of packages (repo.yaml) whose interface Spack 0.23 and 1.x know;
+# docs/packages.md says how it is added. The tarball is that of make dist, in the folder where spack is called.
 import os
 
 from spack.package import *
@@ -20,7 +20,7 @@ class Castoff(MakefilePackage):
 
     depends_on("c", type="build")
     depends_on("gmake", type="build")
-    depends_on("openmpi@4.1", type=("build", "link", "run"))
+    depends_on("openmpi@4.1:5.0", type=("build", "link", "run"))
     # Linked in statically, so that the preload brings nothing but the C library along.
     depends_on("libsodium")
     depends_on("jansson~shared")
