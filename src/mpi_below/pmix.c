@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The marks, by the client functions of the PMIx library that Open MPI loads anyway. The part of its stable interface
-// that is used here (one layout from version 3 to 5) is declared here, so that castoff neither links nor needs it. The
-// value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
+// that is used here (one layout from version 3 to 5) is declared here, so that castoff neither links nor needs it.
+// Where MPI_Init exchanges all that was left (Open MPI 4.1) a mark is looked up in that, without asking anybody. Open
+// MPI 5 exchanges nothing: what a rank of another node has left is fetched from there when somebody asks for it.
 //
 // Where MPI_Init joins a PMIx that was initialized before (Open MPI 4.1), the library is opened by name and the mark
 // left before MPI_Init. Elsewhere (Open MPI 5) a PMIx_Init of our own stands before the library's: it hands every call
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #define MARK_KEY "castoff.presence"
+#define FETCH_S 20 // the library waits for a mark that was never left, as it might be yet
 
 #define PMIX_OK 0
 #define PMIX_NOT_INITIALIZED (-31)
@@ -27,6 +29,7 @@
 #define PMIX_RANK_OF_ALL (UINT32_MAX - 1)
 #define PMIX_TYPE_BOOL 1
 #define PMIX_TYPE_STRING 3
+#define PMIX_TYPE_INT 6
 #define PMIX_TYPE_UINT64 15
 
 struct pmix_proc {
@@ -38,6 +41,7 @@ struct pmix_value {
     uint16_t type;
     union {
         bool flag;
+        int integer;
         char *text;
         uint64_t number;
         uint64_t room[8]; // more than any kind of value takes
@@ -152,14 +156,27 @@ int PMIx_Init(struct pmix_proc *process, struct pmix_info *info, size_t count)
     return status;
 }
 
-// What is known without asking anybody; to be freed. NULL: it is not known.
-static struct pmix_value *look_up(uint32_t rank, const char *key)
+// To be freed. NULL: it is not known.
+static struct pmix_value *ask(uint32_t rank, const char *key, const struct pmix_info *how)
 {
     struct pmix_proc proc = self;
-    struct pmix_info local_only = {.key = "pmix.optional", .value = {.type = PMIX_TYPE_BOOL, .data.flag = true}};
     struct pmix_value *value = NULL;
     proc.rank = rank;
-    return pmix.get(&proc, key, &local_only, 1, &value) == PMIX_OK ? value : NULL;
+    return pmix.get(&proc, key, how, 1, &value) == PMIX_OK ? value : NULL;
+}
+
+// Without asking anybody.
+static struct pmix_value *look_up(uint32_t rank, const char *key)
+{
+    struct pmix_info local_only = {.key = "pmix.optional", .value = {.type = PMIX_TYPE_BOOL, .data.flag = true}};
+    return ask(rank, key, &local_only);
+}
+
+static struct pmix_value *fetch(uint32_t rank, const char *key)
+{
+    struct pmix_info in_time = {.key = "pmix.timeout", .value = {.type = PMIX_TYPE_INT, .data.integer = FETCH_S}};
+    struct pmix_value *value = look_up(rank, key);
+    return value != NULL || co_next.family->joins_pmix ? value : ask(rank, key, &in_time);
 }
 
 // To be freed. NULL: it is not told.
@@ -182,9 +199,8 @@ static bool settle(char **local_peers)
     return is_announced;
 }
 
-static bool has_mark(int rank)
+static bool is_mark(struct pmix_value *value)
 {
-    struct pmix_value *value = look_up((uint32_t)rank, MARK_KEY);
     bool is_ours = value != NULL && value->type == PMIX_TYPE_UINT64 && value->data.number == CO_MARK;
     free(value);
     return is_ours;
@@ -192,9 +208,10 @@ static bool has_mark(int rank)
 
 static int first(int world_size, bool marked)
 {
-    for (int rank = 0; rank < world_size; rank++) {
-        if (has_mark(rank) == marked) {
-            return rank;
+    for (uint32_t rank = 0; rank < (uint32_t)world_size; rank++) {
+        // Who has one is asked for when somebody has none, which has been waited for once.
+        if (is_mark(marked ? look_up(rank, MARK_KEY) : fetch(rank, MARK_KEY)) == marked) {
+            return (int)rank;
         }
     }
     return -1;
