@@ -83,6 +83,23 @@ mpich_suite() { # family
         OMPI_MCA_btl_tcp_disable_family=6 bash /castoff/tests/suites/mpich_suite.sh --modes all "${arguments[@]}"
 }
 
+# Open MPI 5 exchanges nothing in MPI_Init: what ranks of other hosts have left has to be fetched, and where one of them runs
+# without castoff none does.
+between_hosts() {
+    debian_13 iproute2 nftables ethtool >"$work/why" || { skip "Open MPI between hosts" "$(last_words "$work/why")"; return; }
+    # shellcheck disable=SC2016 # for the shell in the laboratory
+    inside bash /castoff/tests/lab/lab.sh --hosts 3 --rate none -- bash -c 'cd /castoff/build/tests/mpi &&
+        preload="-x LD_PRELOAD=/castoff/build-here/libcastoff.so" && lab-mpirun -n 3 $preload -x CASTOFF_REPORT=- ./bcast_sizes &&
+        lab-mpirun -n 3 $preload sh -c '"'"'[ "$OMPI_COMM_WORLD_RANK" != 1 ] || unset LD_PRELOAD; exec ./bcast_sizes'"'"'' >"$work/hosts.log" 2>&1
+    if grep -qE '^castoff took [1-9][0-9]* of ' "$work/hosts.log" && [ "$(grep -c 'castoff is off for this job' "$work/hosts.log")" -eq 1 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: Open MPI between hosts, all with castoff and one without"
+        tail -n 20 "$work/hosts.log"
+    fi
+}
+
 under_open_mpi() {
     local version root_may
     version=$(inside ompi_info --version 2>/dev/null | head -n 1)
@@ -106,6 +123,7 @@ under_open_mpi() {
         echo "FAILED: a job that is to tolerate faults is not left to native MPI"
         tail -n 20 "$work/ulfm.log"
     fi
+    between_hosts
     [ -z "$is_built" ] || [ -n "$short" ] || programs "Open MPI, the library that Debian 13 builds" mpi/run.sh \
         /castoff/build/libcastoff.so --mode native --mode on bcast_sizes p2p_sizes p2p_isendrecv persistent_starts python_calls
 }
