@@ -2,7 +2,7 @@
 //
 // Who of the job runs with castoff? A rank without the preload would never join a collective of ours, so the question
 // must be answered without one. Each rank leaves a mark with its launcher before the exchange that MPI_Init itself
-// makes, which carries the marks to everybody; afterwards each rank reads all of them locally. Start only.
+// makes; afterwards each rank reads all of them, locally where that exchange carries them to everybody. Start only.
 #ifndef CASTOFF_MPI_BELOW_MARKS_H
 #define CASTOFF_MPI_BELOW_MARKS_H
 

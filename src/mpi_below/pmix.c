@@ -209,7 +209,7 @@ static bool is_mark(struct pmix_value *value)
 static int first(int world_size, bool marked)
 {
     for (uint32_t rank = 0; rank < (uint32_t)world_size; rank++) {
-        // Who has one is asked for when somebody has none, which has been waited for once.
+        // Who has one is asked for when somebody has none, which has been waited for once: this node's own marks do.
         if (is_mark(marked ? look_up(rank, MARK_KEY) : fetch(rank, MARK_KEY)) == marked) {
             return (int)rank;
         }

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 
 #define SPELL_NS (10 * CO_NS_PER_MS) // of operations, until it is judged
-#define FAST_BYTES 64                // a microsecond: less, and the network may be what takes the time
+#define FAST_BYTES 64                // a microsecond, as in trials.c: less, and the network may be what takes the time
 #define WANTED_PART 8                // of the spell: so long threads must have run or waited,
 #define WAITED_PART 8                // and of that waited
 #define REST_LEAST_NS CO_NS_PER_S

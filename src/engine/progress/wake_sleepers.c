@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Wakes worker threads and callers that sleep beside them, for the rest of the engine: who has something for
-// a thread calls it here. What threads there are: workers_open.c. Hot.
+// a thread calls it here, or learns that the threads rest, for want of cores. What threads there are: workers_open.c.
+// Hot.
 #include "engine/progress/wake_sleepers.h"
 
 #include "base/clock.h"
