@@ -108,7 +108,7 @@ int co_descriptor_note(int fd, struct co_descriptor_file *file)
 
 bool co_descriptor_is_of(int fd, const struct co_descriptor_file *file)
 {
-    struct co_descriptor_file now;
+    struct co_descriptor_file now = {0}; // GCC 12 for 64-bit ARM does not see that errno is never 0
     mode_t mode;
     if (file->mark != 0) {
         return fcntl(fd, F_GETSIG) == file->mark;
