@@ -49,6 +49,8 @@ run sh -c '"$1" info --json >/dev/full' sh "$castoff"
 ok "info to a full disk: why" err_has 'standard output is not complete: No space left on device'
 run "$castoff" hop --switch lo
 ok "hop: which option cannot be that" err_has "^castoff hop: --switch cannot be 'lo'; castoff hop -h"
+run "$castoff" coordinator --secret "$work/none" --groups 10.0.0.0/8
+ok "coordinator: groups are multicast addresses" err_has "^castoff coordinator: --groups cannot be '10.0.0.0/8'"
 run "$castoff" hop eth0
 ok "hop: no option" err_has "^castoff hop: 'eth0' is not an option"
 run "$castoff" info -n 0
@@ -344,12 +346,20 @@ run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --f
 ok "the preload reaches the benchmark's ranks" loaded_into coll
 cat >"$work/lab-mpirun" <<'END'
 #!/bin/sh
+printf 'row bcast 8 1 %s 0 6 1 1 1 1 1 1\n' castoff stock && echo '[0@h0:1 pmpi] warn: castoff is off for this job, which runs on native MPI: why' >&2
+END
+chmod +x "$work/lab-mpirun"
+for set in BCAST=yes ENABLE=no; do
+    CASTOFF_LAB_HOSTS=2 CASTOFF_LAB_MPIRUN=$work/lab-mpirun CASTOFF_LAB_MPIRUN_ARGS=--host run "$castoff" bench --set $set -n 2 --sizes 8 --calls bcast
+    ok "castoff off, $set: said, no table, status 1" eval 'status_is 1 && err_has "^castoff bench: castoff is off .*: nothing to compare" && [ ! -s "$work/out" ]'
+done
+cat >"$work/lab-mpirun" <<'END'
+#!/bin/sh
 echo '[h0:1] plm:rsh: Warning: setpgid(2,2) failed in parent with errno=Permission denied(13)' >&2
 echo 'a word that matters' >&2
 printf 'another one, without an end' >&2
 exit 7
 END
-chmod +x "$work/lab-mpirun"
 CASTOFF_LAB_HOSTS=2 CASTOFF_LAB_MPIRUN=$work/lab-mpirun CASTOFF_LAB_MPIRUN_ARGS=--host run "$castoff" bench --stock-only -n 2
 ok "the laboratory: the job's status" status_is 7
 ok "the laboratory: words of the job" err_has '^a word that matters$'

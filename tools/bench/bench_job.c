@@ -151,8 +151,9 @@ struct reader {
     int ranks, rows, failed;
     char *line;
     size_t used, room;
-    char error[4096]; // a line of standard error, in the laboratory
+    char error[4096]; // a line of standard error
     size_t error_used;
+    bool in_lab, is_off; // castoff has said that it leaves this job to native MPI
 };
 
 static void end_line(struct reader *reader)
@@ -170,7 +171,8 @@ static void end_line(struct reader *reader)
 static void end_error(struct reader *reader)
 {
     reader->error[reader->error_used] = '\0';
-    if (!strstr(reader->error, "plm:rsh: Warning: setpgid(")) {
+    reader->is_off = reader->is_off || strstr(reader->error, "castoff is off for this job, which runs on native MPI: ");
+    if (!reader->in_lab || !strstr(reader->error, "plm:rsh: Warning: setpgid(")) {
         co_plain_put_lines(stderr, reader->error);
     }
     reader->error_used = 0;
@@ -198,8 +200,8 @@ static void take_output(void *arg, const char *bytes, size_t count)
     }
 }
 
-// In the laboratory: all but a line that mpirun prints when a process that it started is faster than itself, which
-// harms nothing.
+// All is passed on, but in the laboratory for a line that mpirun prints when a process that it started is faster than
+// itself, which harms nothing.
 static void take_errors(void *arg, const char *bytes, size_t count)
 {
     struct reader *reader = arg;
@@ -211,10 +213,19 @@ static void take_errors(void *arg, const char *bytes, size_t count)
     }
 }
 
+static int complain_of_nothing(const char *why)
+{
+    co_command_complain(&co_command_bench, "%s: nothing to compare; --stock-only holds stock against stock", why);
+    return TOOL_FAILED;
+}
+
 static int judge_run(const struct job *job, const struct co_child_result *result, const struct reader *reader)
 {
     if (result->interrupted) {
         return 128 + result->interrupted;
+    }
+    if (reader->is_off) {
+        return complain_of_nothing("castoff is off in this job, as said above");
     }
     if (result->status == 0 && reader->rows > 0 && !reader->failed) {
         return TOOL_OK;
@@ -234,7 +245,8 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
                    int ranks, const char *program)
 {
     struct co_bench_words words = {.count = 0};
-    struct reader reader = {.results = results, .job = job->name, .ranks = ranks};
+    struct reader reader = {
+        .results = results, .job = job->name, .ranks = ranks, .in_lab = co_environment("CASTOFF_LAB_MPIRUN") != NULL};
     struct co_child_result result;
     struct co_bench_stock stock = {job->variable, job->value, job->words};
     co_bench_launcher_put(&words, request, &stock, ranks);
@@ -243,8 +255,7 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
         return TOOL_FAILED;
     }
     put_program(&words, request, program, job);
-    bool in_lab = co_environment("CASTOFF_LAB_MPIRUN");
-    int failed = co_child_run(&result, words.list, take_output, in_lab ? take_errors : NULL, &reader);
+    int failed = co_child_run(&result, words.list, take_output, take_errors, &reader);
     end_error(&reader);
     if (isatty(STDERR_FILENO)) {
         fputs("\r                                          \r", stderr);
@@ -260,19 +271,35 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
     return status;
 }
 
-// How many ranks of a host castoff will count as a node in these jobs.
-static int node_ranks_of(const struct co_bench_request *request)
+// What castoff will read in these jobs; NULL: nothing.
+static const char *setting_of(const struct co_bench_request *request, enum co_setting_id id)
 {
-    static const char prefix[] = "CASTOFF_", name[] = "NODE_RANKS=";
-    const char *value = request->without_castoff ? NULL : co_environment("CASTOFF_NODE_RANKS");
+    const char *name = co_setting_row(id)->name, *value = co_environment(name);
+    size_t prefix = strlen("CASTOFF_"), length = strlen(name);
     for (int i = 0; i < request->setting_count; i++) {
         const char *setting = request->settings[i];
-        setting += strncmp(setting, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
-        if (strncmp(setting, name, sizeof name - 1) == 0) {
-            value = setting + sizeof name - 1;
+        const char *wanted = strncmp(setting, name, prefix) == 0 ? name : name + prefix;
+        size_t count = wanted == name ? length : length - prefix;
+        if (strncmp(setting, wanted, count) == 0 && setting[count] == '=') {
+            value = setting + count + 1;
         }
     }
+    return value && *value ? value : NULL;
+}
+
+// How many ranks of a host castoff will count as a node.
+static int node_ranks_of(const struct co_bench_request *request)
+{
+    const char *value = request->without_castoff ? NULL : setting_of(request, CO_SET_NODE_RANKS);
     return value ? atoi(value) : 0;
+}
+
+// It says nothing in jobs that are not to have it.
+static bool is_switched_off(const struct co_bench_request *request)
+{
+    const char *value = request->without_castoff ? NULL : setting_of(request, CO_SET_ENABLE);
+    int64_t is_on = 1;
+    return value && co_setting_parse(co_setting_row(CO_SET_ENABLE), value, &is_on) == 0 && !is_on;
 }
 
 static bool is_for(const struct job *job, const struct co_bench_request *request, int ranks)
@@ -309,6 +336,9 @@ int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_re
     int lacking = find_parts(request, program);
     if (lacking) {
         return lacking;
+    }
+    if (is_switched_off(request)) {
+        return complain_of_nothing("castoff is off by CASTOFF_ENABLE");
     }
     bool is_lab = co_environment("CASTOFF_LAB_MPIRUN") != NULL;
     results->node_ranks = node_ranks_of(request);

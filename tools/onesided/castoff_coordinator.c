@@ -4,12 +4,12 @@
 // `castoff coordinator status`, which prints what it knows. Runs until a signal.
 #include "tools/launch/command.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/multicast_range.h"
 #include "daemon.h"
 #include "onesided/coordinator_server.h"
 #include "onesided/tcp_link.h"
@@ -34,20 +34,16 @@ static int complain(const char *text)
     return TOOL_FAILED;
 }
 
-// ADDRESS/PREFIX, of which all addresses are taken.
+// Hops would multiply what hosts of other addresses are sent.
 static bool parse_groups(struct co_coordinator_config *config, const char *text)
 {
-    char address[INET_ADDRSTRLEN];
-    struct in_addr parsed;
-    int prefix = -1, used = 0;
-    if (sscanf(text, "%15[0-9.]/%d%n", address, &prefix, &used) != 2 || text[used] != '\0' || prefix < 8 ||
-        prefix > 32 || inet_pton(AF_INET, address, &parsed) != 1) {
+    struct co_multicast_range range;
+    if (co_multicast_range_parse(text, &range) != 0) {
         return false;
     }
-    uint32_t mask = UINT32_MAX << (32 - prefix);
-    config->first_ip = ntohl(parsed.s_addr) & mask;
-    config->addresses = ~mask + 1;
-    return config->first_ip != 0;
+    config->first_ip = range.first_ip;
+    config->addresses = UINT32_C(1) << (32 - range.prefix);
+    return true;
 }
 
 // 1 to 3600, as a lease may be.
@@ -212,7 +208,7 @@ const struct co_command co_command_coordinator = {
     "for one-sided RDMA multicast: know the groups and tell hops their rules; or print what it knows",
     "  --secret FILE       file that coordinator, hops and programs share, 16 bytes at least, readable by its owner only\n"
     "  --listen PLACE      address and port to listen at, HOST:PORT (all addresses, port " CO_COORDINATOR_PORT ")\n"
-    "  --groups RANGE      addresses of groups, as 239.193.0.0/16, which is the default\n"
+    "  --groups RANGE      multicast addresses of groups, as 239.193.0.0/16, which is the default\n"
     "  --lease SECONDS     after so much silence a hop forgets its rules (6)\n"
     "  --patience SECONDS  how long members may take to answer set-up, and anybody to log in (5)\n"
     "  --coordinator PLACE whose status to print (127.0.0.1:" CO_COORDINATOR_PORT ")\n",
