@@ -83,21 +83,47 @@ mpich_suite() { # family
         OMPI_MCA_btl_tcp_disable_family=6 bash /castoff/tests/suites/mpich_suite.sh --modes all "${arguments[@]}"
 }
 
-# Open MPI 5 exchanges nothing in MPI_Init: what ranks of other hosts have left has to be fetched, and where one of them runs
-# without castoff none does.
-between_hosts() {
-    debian_13 iproute2 nftables ethtool >"$work/why" || { skip "Open MPI between hosts" "$(last_words "$work/why")"; return; }
-    # shellcheck disable=SC2016 # for the shell in the laboratory
-    inside bash /castoff/tests/lab/lab.sh --hosts 3 --rate none -- bash -c 'cd /castoff/build/tests/mpi &&
-        preload="-x LD_PRELOAD=/castoff/build-here/libcastoff.so" && lab-mpirun -n 3 $preload -x CASTOFF_REPORT=- ./bcast_sizes &&
-        lab-mpirun -n 3 $preload sh -c '"'"'[ "$OMPI_COMM_WORLD_RANK" != 1 ] || unset LD_PRELOAD; exec ./bcast_sizes'"'"'' >"$work/hosts.log" 2>&1
-    if grep -qE '^castoff took [1-9][0-9]* of ' "$work/hosts.log" && [ "$(grep -c 'castoff is off for this job' "$work/hosts.log")" -eq 1 ]; then
+# in_hosts COMMAND...: on the first of three hosts of the laboratory.
+in_hosts() {
+    debian_13 iproute2 nftables ethtool >"$work/why" || { skip "between hosts" "$(last_words "$work/why")"; return 1; }
+    inside bash /castoff/tests/lab/lab.sh --hosts 3 --rate none -- "$@" >"$work/hosts.log" 2>&1
+    return 0
+}
+
+judge_hosts() { # what, command...
+    if "${@:2}"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "FAILED: Open MPI between hosts, all with castoff and one without"
+        echo "FAILED: $1"
         tail -n 20 "$work/hosts.log"
     fi
+}
+
+takes_calls() { # jobs that have not
+    grep -qE '^castoff took [1-9][0-9]* of ' "$work/hosts.log" && [ "$(grep -c 'castoff is off for this job' "$work/hosts.log")" -eq "$1" ]
+}
+
+# Open MPI 5 exchanges nothing in MPI_Init: what ranks of other hosts have left has to be fetched, and where one of them runs
+# without castoff none does.
+open_mpi_between_hosts() {
+    # shellcheck disable=SC2016 # for the shell in the laboratory
+    in_hosts bash -c 'cd /castoff/build/tests/mpi &&
+        preload="-x LD_PRELOAD=/castoff/build-here/libcastoff.so" && lab-mpirun -n 3 $preload -x CASTOFF_REPORT=- ./bcast_sizes &&
+        lab-mpirun -n 3 $preload sh -c '"'"'[ "$OMPI_COMM_WORLD_RANK" != 1 ] || unset LD_PRELOAD; exec ./bcast_sizes'"'"'' || return 0
+    judge_hosts "Open MPI between hosts, all with castoff and one without" takes_calls 1
+}
+
+is_as_native() {
+    takes_calls 0 && [ "$(grep -c '^rank [0-2]: digest ' "$work/hosts.log")" -eq 6 ] &&
+        [ "$(grep '^rank [0-2]: digest ' "$work/hosts.log" | cut -d: -f2 | sort -u | wc -l)" -eq 1 ]
+}
+
+mpich_between_hosts() {
+    # shellcheck disable=SC2016 # for the shell in the laboratory
+    in_hosts bash -c 'cd /castoff/build/tests/mpi-mpich && lab-mpiexec -n 3 ./bcast_sizes && CASTOFF_BCAST=yes CASTOFF_REPORT=- lab-mpiexec -n 3 \
+        env LD_PRELOAD=/castoff/build-here/libcastoff-mpich.so ./bcast_sizes' || return 0
+    judge_hosts "MPICH between hosts" is_as_native
 }
 
 under_open_mpi() {
@@ -123,7 +149,7 @@ under_open_mpi() {
         echo "FAILED: a job that is to tolerate faults is not left to native MPI"
         tail -n 20 "$work/ulfm.log"
     fi
-    between_hosts
+    open_mpi_between_hosts
     [ -z "$is_built" ] || [ -n "$short" ] || programs "Open MPI, the library that Debian 13 builds" mpi/run.sh \
         /castoff/build/libcastoff.so --mode native --mode on bcast_sizes p2p_sizes p2p_isendrecv persistent_starts python_calls
 }
@@ -135,6 +161,7 @@ under_mpich() {
     if [ -e "$root/castoff/build-here/libcastoff-mpich.so" ]; then
         programs "MPICH, the library of this machine" families/mpich.sh /castoff/build-here/libcastoff-mpich.so --mode native \
             --mode on bcast_sizes allgather_sizes ibcast_outstanding comm_halves fortran_f08 fortran_mpif fortran_use_mpi
+        mpich_between_hosts
     else
         skip "MPICH, the library of this machine" "there is none; make mpich"
     fi
