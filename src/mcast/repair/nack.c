@@ -186,6 +186,16 @@ static void hear_again(struct co_mcast_group *group)
     }
 }
 
+// Blocks of the source follow each other: with each that begins, what is due by silence is worked out anew.
+static bool has_kept_block(const struct co_mcast_group *group, int source)
+{
+    struct co_mcast_op *op = group->last_kept == NULL ? NULL : group->oldest;
+    while (op != NULL && op != group->last_kept && co_operation_block(op, source) == NULL) {
+        op = op->next;
+    }
+    return op != NULL && co_operation_block(op, source) != NULL;
+}
+
 // A source sends its blocks in order: what it sends now says that everything before has left. Only what is new says
 // anything of now: anybody can send old chunks again. One that a repair had brought before still proves that multicast
 // comes here; who sends it again makes us as patient with a deaf block as with any other, no more.
@@ -205,6 +215,7 @@ void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *
         return;
     }
     group->latest[chunk->source] = chunk->operation;
+    group->is_quiet = group->is_quiet && !has_kept_block(group, chunk->source);
     for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, chunk->source);
         if (co_serial_before(op->number, chunk->operation) && block != NULL) {
