@@ -85,7 +85,7 @@ $(BUILD)/tests/unit/message_pool_test: $(BUILD)/obj/src/pmpi/p2p/message_pool.o
 include mk/modules.mk
 
 # There the module's parts meet a device that is none.
-VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test rc_poll_test rc_query_test verbs_join_test verbs_queue_pair_test verbs_health_test)
+VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test rc_poll_test rc_query_test verbs_join_test verbs_queue_pair_states_test verbs_health_test)
 $(VERBS_UNIT): $(VERBS_OBJ)
 $(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
 

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/poll.h"
 #include "base/settings.h"
-#include "offload/proxied/proxied_state.h"
+#include "offload/collective/proxied_state.h"
 
 enum { RANKS = 4, SLOT_BYTES = 1024, LINE_BYTES = 256 };
 
