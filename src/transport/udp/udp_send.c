@@ -176,7 +176,7 @@ static void end_refusals(struct co_udp_refusals *row)
     }
 }
 
-// A batch has left; where it `had_to` leave plain, it was the offload that the kernel refused.
+// Of a batch some has left; where its start `had_to` leave plain, it was the offload that the kernel refused.
 static void note_offload(struct co_udp *udp, bool had_to, bool offloaded)
 {
     // relaxed, all of it: another sender finds it out by itself
@@ -213,10 +213,10 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
         int sent = offloaded ? send_offloaded(udp, &address, batch + done, count - done, &run)
                              : send_plain(udp, &address, batch + done, count - done, &run);
         if (sent >= 0) {
+            note_offload(udp, is_plain && done == 0, offloaded && run > 1);
             done += (unsigned)sent;
             end_refusals(co_udp_refusals_of(udp, to));
             end_refusals(&udp->full);
-            note_offload(udp, is_plain, offloaded && run > 1);
             continue;
         }
         switch (judge(-sent, offloaded && run > 1)) {
