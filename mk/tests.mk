@@ -54,6 +54,9 @@ $(BUILD)/tests/unit/p2p_answers_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,-
 $(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_test \
   $(BUILD)/tests/unit/mcast_lengths_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
 
+# There it is counted how many names are looked at.
+$(BUILD)/tests/unit/shm_segment_test: private LDFLAGS_SAN += -Wl,--wrap=shm_open
+
 # There a rank's processor has AES or not as the test says.
 $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_aead_aes256gcm_is_available
 
