@@ -58,7 +58,8 @@ while read -r -u 3 program arguments ranks settings; do
     for setting in $settings LD_PRELOAD="$PWD/build-thread/libcastoff.so" CASTOFF_REPORT="$log/report" CASTOFF_STALL_S=60 CASTOFF_PROBE=20s; do
         exports+=(-x "$setting")
     done
-    options="ignore_noninstrumented_modules=1 suppressions=$log/suppressions exitcode=66 log_path=$log/race"
+    # Who starts a proxy clones: for the sanitizer that is a fork, behind which it looks at its thread no more.
+    options="die_after_fork=0 ignore_noninstrumented_modules=1 suppressions=$log/suppressions exitcode=66 log_path=$log/race"
     arguments=${arguments#-}
     # shellcheck disable=SC2086 # a list of arguments
     python3 -S tests/bounded.py $limit $((limit * (ranks + 1))) \
