@@ -34,8 +34,8 @@ void co_descriptor_close(int *fd, const struct co_descriptor_file *file);
 // new number, or the old one.
 int co_descriptor_raise(int fd);
 
-// Where the program has closed its standard streams their numbers are the next that files get: between these two no file
-// gets them. One thread.
+// Where the program has closed its standard streams their numbers are the next that files get: between these two no
+// file gets them. One thread.
 void co_descriptors_keep_streams(void);
 void co_descriptors_give_streams(void);
 
