@@ -78,7 +78,7 @@ CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% s
 # Of mpi_below each ABI has its own (mk/mpich.mk has the other one).
 PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c) $(addprefix src/mpi_below/,next_mpi.c open_mpi.c pmix.c)
 # Of src/offload what a rank has of calls by proxies; the proxy itself is the command.
-PROXIED_SRC := $(wildcard src/offload/proxied/*.c src/offload/rank/*.c) \
+PROXIED_SRC := $(wildcard src/offload/collective/*.c src/offload/rank/*.c) \
   $(addprefix src/offload/api/offload_,counts.c nodes.c open.c ready.c why.c worlds.c) \
   $(addprefix src/offload/,core_list.c local_socket.c offload_command.c offload_hello.c offload_job.c segment.c segment_memory.c)
 PROXIED_OBJ := $(PROXIED_SRC:%.c=$(BUILD)/obj/%.o)

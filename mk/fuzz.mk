@@ -13,6 +13,9 @@ FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 FUZZ_PROGS   := $(FUZZ_NAMES:%=$(FUZZ_BUILD)/%_fuzz)
 FUZZ_CORE    := $(patsubst %.c,$(FUZZ_BUILD)/obj/%.o,$(CORE_SRC) $(ONESIDED_SRC) $(OFFLOAD_SRC))
 FUZZ_ANALYZE := $(ANALYZE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o) $(ANALYZE_MATCH:src/%.c=$(FUZZ_BUILD)/obj/analyze/%.o)
+# Parsers of the command line's own, with what they lean on.
+FUZZ_TOOLS   := $(patsubst %,$(FUZZ_BUILD)/obj/tools/%.o,info/reach_session info/reach info/host_facts volley/volley_plan \
+                  launch/needed launch/program launch/places)
 FUZZ_SAN     := address,undefined
 # -w: gcc judges the same sources with warnings as errors.
 FUZZ_CFLAGS  := -std=gnu17 -O1 -g -w -Isrc -I. -pthread -MMD -MP -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -39,7 +42,7 @@ $(FUZZ_BUILD)/obj/analyze/%.o: src/%.c
 	$(call say,FUZZ,$<)
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(ANALYZE_FLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< $(into_place)
 
-$(FUZZ_BUILD)/libcore.a: $(FUZZ_CORE) $(FUZZ_ANALYZE) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.o)
+$(FUZZ_BUILD)/libcore.a: $(FUZZ_CORE) $(FUZZ_ANALYZE) $(FUZZ_TOOLS) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $(new) && $(AR) rcs $(new) $^ && mv -f $(new) $@
 
@@ -49,4 +52,4 @@ $(FUZZ_BUILD)/%_fuzz: $(FUZZ_BUILD)/obj/tests/fuzz/%_fuzz.o $(FUZZ_BUILD)/libcor
 
 .SECONDARY: $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.o)
 
--include $(FUZZ_CORE:.o=.d) $(FUZZ_ANALYZE:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.d) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.d)
+-include $(FUZZ_CORE:.o=.d) $(FUZZ_ANALYZE:.o=.d) $(FUZZ_TOOLS:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.d) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.d)

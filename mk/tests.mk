@@ -54,6 +54,9 @@ $(BUILD)/tests/unit/p2p_answers_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,-
 $(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_test \
   $(BUILD)/tests/unit/mcast_lengths_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
 
+# There it is counted how many names are looked at.
+$(BUILD)/tests/unit/shm_segment_test: private LDFLAGS_SAN += -Wl,--wrap=shm_open
+
 # There a rank's processor has AES or not as the test says.
 $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_aead_aes256gcm_is_available
 
@@ -85,7 +88,7 @@ $(BUILD)/tests/unit/message_pool_test: $(BUILD)/obj/src/pmpi/p2p/message_pool.o
 include mk/modules.mk
 
 # There the module's parts meet a device that is none.
-VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test rc_poll_test rc_query_test verbs_join_test verbs_queue_pair_test verbs_health_test)
+VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test rc_poll_test rc_query_test verbs_join_test verbs_queue_pair_states_test verbs_health_test)
 $(VERBS_UNIT): $(VERBS_OBJ)
 $(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
 

@@ -14,9 +14,9 @@ below_mcast='transport/[a-z_]+\.h'
 # them, in src/mcast itself. What an endpoint has is put together of headers that know nothing of it.
 room='mcast\.h|state/.*|wire/.*'
 in_state='ack/(ack_list|credit_tree|rtt)|liveness/refusals|receive/(datapath|receive_block|receive_lane|replay_window)'
-in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|send_turns|transmit|usual_time|way_trials)"
+in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|path_queue|send_rate|send_turns|transmit|usual_time|way_trials)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
-fronts_proxied='offload/proxied/proxied\.h'
+fronts_proxied='offload/collective/proxied_collective\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/onesided_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
@@ -36,7 +36,7 @@ allowed() {
     src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|carrier/tcp_carrier|proxy/.*)\.h' ;;
     src/offload/carrier/*) echo 'base/.*|offload/([a-z_]+|carrier/.*)\.h' ;;
     src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
-    src/offload/proxied/*) echo 'base/.*|offload/([a-z_]+|(api|rank|proxied)/.*)\.h' ;;
+    src/offload/collective/*) echo 'base/.*|offload/([a-z_]+|(api|rank|collective)/.*)\.h' ;;
     src/offload/api/*) echo 'base/.*|offload/([a-z_]+|(api|rank)/.*)\.h|castoff_offload(_paper)?\.h' ;;
     src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
@@ -50,7 +50,7 @@ allowed() {
     src/mcast/repair/*) echo "base/.*|mcast/($room|repair/.*|receive/receive_block\.h|send/(control_send|transmit)\.h)|$below_mcast" ;;
     src/mcast/*) echo 'base/.*|mcast/.*|transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;
+    src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair_states\.h' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
     src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;

@@ -33,4 +33,4 @@ if lab_is_possible; then
 fi
 row "$what" "4 records a transfer (published)" \
     "$(value commands) + $(value completions); $(value control); $(value data); $(value description); $times; on $cores cores" "$reach" \
-    "$(holds "$(value commands) <= 1 && $(value control) <= 1 && $(value data) <= 1 && $(value description) == 0 && $least >= 1.25")"
+    "$(holds "$(value commands) == 1 && $(value completions) == 1 && $(value control) <= 1 && $(value data) == 1 && $(value description) == 0 && $least >= 1.25")"

@@ -46,7 +46,7 @@ note_once() {
 #   proxies   castoff's                      staged   likewise, through the memory of the proxies
 #   mpich     MPICH with a progress thread for each rank
 computing() {
-    local name=$1 on=$2 side=$3 rate=$4 program=$5 folder=$build/bench launcher how=() options=() line at try words
+    local name=$1 on=$2 side=$3 rate=$4 program=$5 folder=$build/bench launcher how=() options=() line at try words report=""
     shift 5
     launcher=(lab-mpirun -n "$on")
     case $side in
@@ -57,7 +57,9 @@ computing() {
         [[ $program != fft3d ]] || options=(--by messages)
         ;;
     proxies | staged)
-        how=("$castoff" run --set PROXY=yes --set IALLTOALL=yes --set IBCAST=proxy --set "PROXY_CORES=0-$((cores - 1))")
+        report=$out/$name.json
+        how=("$castoff" run --report "$report" --set PROXY=yes --set IALLTOALL=yes --set IBCAST=proxy
+            --set "PROXY_CORES=0-$((cores - 1))")
         [[ $side != staged ]] || how+=(--set PROXY_LEND=stage)
         how+=(--)
         ;;
@@ -74,6 +76,7 @@ computing() {
             break
         [[ $side == mpich ]] && ((try < 3)) || return 1
     done
+    proxies_carried "$report" 2>>"$out/$name.err" || return 1
     echo "$side $words" >>"$out/$name.txt"
 }
 

@@ -65,6 +65,14 @@ late() {
         "$build/bench/entry_skew" "$@" 2>>"$out/$name.err" | grep -v setpgid >>"$out/$name.txt"
 }
 
+# Whether a job's report, if there is one, says that proxies carried calls of it. It is looked at once.
+proxies_carried() { # report
+    [[ -n $1 ]] || return 0
+    grep -q '"proxy_calls": *[1-9]' "$1" && rm -f "$1" && return
+    echo "proxies carried none of its calls" >&2
+    return 1
+}
+
 # Columns of the CSV: 8 p50 us, 9 p99 us, 10 ratio, 11 low, 12 high, 13 verdict.
 pick() { # csv call bytes castoff|default|best column
     awk -F, -v call="$2" -v bytes="$3" -v side="$4" -v column="$5" '

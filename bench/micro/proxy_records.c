@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/poll.h"
 #include "base/settings.h"
-#include "offload/proxied/proxied_state.h"
+#include "offload/collective/proxied_state.h"
 
 enum { RANKS = 4, SLOT_BYTES = 1024, LINE_BYTES = 256 };
 
@@ -138,6 +138,7 @@ static void run(size_t bytes, int calls)
     pthread_barrier_wait(&shared->barrier);
     struct counts before = rank == 0 ? proxies_ask() : (struct counts){0, 0, 0};
     uint64_t told = co_rank_client_counts(world->client)->definitions;
+    uint64_t ended = co_segment_ended(co_rank_client_segment(world->client));
     pthread_barrier_wait(&shared->barrier);
     for (int i = 0; i < calls; i++) {
         exchange(world, team, out, in, bytes);
@@ -146,8 +147,9 @@ static void run(size_t bytes, int calls)
     if (rank == 0) {
         struct counts behind = proxies_ask();
         double pairs = (double)calls * RANKS * (RANKS - 1);
-        printf("records: commands %.2f completions 1 description %.0f control %.2f data %.2f\n",
+        printf("records: commands %.2f completions %.2f description %.0f control %.2f data %.2f\n",
                (behind.commands - before.commands) / calls / RANKS,
+               (double)(co_segment_ended(co_rank_client_segment(world->client)) - ended) / calls,
                (double)(co_rank_client_counts(world->client)->definitions - told) * CO_OFFLOAD_COMMAND_BYTES,
                (behind.control - before.control) / pairs, (behind.data - before.data) / pairs);
         fflush(stdout);

@@ -92,6 +92,7 @@ static double process_number(int process, const char *name, const char *key)
     if (file != NULL) {
         fclose(file);
     }
+    must(value >= 0, "a number of the proxy in /proc"); // else nothing would pass for little
     return value;
 }
 

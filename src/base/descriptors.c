@@ -142,6 +142,30 @@ int co_descriptor_raise(int fd)
     return raised;
 }
 
+static bool is_held[STDERR_FILENO + 1];
+
+// By a file that is there in any surroundings, and that nothing can be written to.
+void co_descriptors_keep_streams(void)
+{
+    int file;
+    while ((file = open("/", O_PATH | O_CLOEXEC)) >= 0 && file <= STDERR_FILENO) {
+        is_held[file] = true;
+    }
+    if (file >= 0) {
+        close(file);
+    }
+}
+
+void co_descriptors_give_streams(void)
+{
+    for (int number = 0; number <= STDERR_FILENO; number++) {
+        if (is_held[number]) {
+            close(number);
+        }
+        is_held[number] = false;
+    }
+}
+
 void co_descriptor_keep(struct co_descriptor_kept *kept, int fd)
 {
     kept->fd = fd >= 0 && co_descriptor_note(fd, &kept->file) == 0 ? fd : -1;

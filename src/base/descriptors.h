@@ -34,6 +34,11 @@ void co_descriptor_close(int *fd, const struct co_descriptor_file *file);
 // new number, or the old one.
 int co_descriptor_raise(int fd);
 
+// Where the program has closed its standard streams their numbers are the next that files get: between these two no
+// file gets them. One thread.
+void co_descriptors_keep_streams(void);
+void co_descriptors_give_streams(void);
+
 // One of our own that stays open, with its file. fd -1: there is none.
 struct co_descriptor_kept {
     int fd;

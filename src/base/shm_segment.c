@@ -24,6 +24,7 @@
 #define CREATE_TRIES 8
 #define ADDRESSES_SHARE 8 // one part in so many of what a process may have is enough for us
 #define PAGES_AT_ONCE 64
+#define NAMES_LOOKED_AT 1024
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -92,11 +93,12 @@ static void remove_if_left(const char *name)
     close(file);
 }
 
+// Not all of them, if there are very many: any user may make names there by the million.
 static void remove_those_left(void)
 {
     DIR *directory = opendir(FOLDER);
     const struct dirent *entry;
-    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+    for (int i = 0; i < NAMES_LOOKED_AT && directory != NULL && (entry = readdir(directory)) != NULL; i++) {
         uint64_t key;
         unsigned number;
         char name[CO_SHM_NAME_MAX] = "";

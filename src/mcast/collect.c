@@ -236,7 +236,7 @@ void co_collect_due(struct co_mcast_group *group)
 {
     unsigned waiting = 0;
     uint64_t now_ns = group->mcast->now_ns, later_ns = now_ns + SILENT_LEAST_NS;
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         if (op->contribution_due_ns == 0) {
             continue;
         }
@@ -257,7 +257,7 @@ void co_collect_due(struct co_mcast_group *group)
 uint64_t co_collect_due_ns(const struct co_mcast_group *group)
 {
     uint64_t due = CO_NEVER;
-    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (const struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         if (op->contribution_due_ns != 0 && op->contribution_due_ns < due) {
             due = op->contribution_due_ns;
         }

@@ -67,7 +67,7 @@ void co_group_abort(struct co_mcast_group *group, int error)
     group->broken = error;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         co_operation_fail(op, error);
-        op->right_has_it = true;
+        co_operation_right_has_it(op);
     }
     for (int i = 0; i < group->count; i++) {
         if (i != group->self && !group->mcast->peers[group->members[i]].is_dead) {

@@ -113,7 +113,8 @@ void co_mcast_close(struct co_mcast *mcast)
         for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
             co_operation_memory_drop(op);
             co_operation_fail(op, -ESHUTDOWN);
-            op->right_has_it = op->is_released = true;
+            co_operation_right_has_it(op);
+            op->is_released = true;
         }
         co_operations_settle(group);
         co_group_free(group);

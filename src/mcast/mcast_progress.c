@@ -35,7 +35,8 @@ static void expire_kept(struct co_mcast_group *group)
 {
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (op->state == 1 && op->is_released && group->mcast->now_ns - op->last_event_ns > LINGER_NS) {
-            op->right_has_it = group->has_given_up = true;
+            co_operation_right_has_it(op);
+            group->has_given_up = true;
         }
     }
 }
@@ -56,8 +57,8 @@ static void adapt_quantum(struct co_mcast_group *group)
 
 static bool has_unfinished(const struct co_mcast_group *group)
 {
-    const struct co_mcast_op *op = group->oldest;
-    while (op != NULL && op->state != 0) { // a copy that is kept
+    const struct co_mcast_op *op = co_operations_unfinished(group);
+    while (op != NULL && op->state != 0) {
         op = op->next;
     }
     return op != NULL;

@@ -228,13 +228,20 @@ static void reads_ended(struct co_mcast_op *op)
     }
 }
 
+// Until the neighbour has it there is nothing to do for it but to answer him.
+static bool is_merely_kept(const struct co_mcast_op *op)
+{
+    return op->state == 1 && op->is_released && !op->right_has_it && !op->is_sending && !op->owes_end &&
+           op->contribution_due_ns == 0 && !co_block_end_is_watched(op);
+}
+
 // Moves every operation of the group as far as it goes, oldest first, and frees the ones nobody needs. Own blocks leave
 // in order: credit for a later one comes only when all members have begun it, and they may begin it only after the
 // earlier one is done, so a later one must never use up the window that the earlier one needs.
 void co_operations_settle(struct co_mcast_group *group)
 {
-    struct co_mcast_op **link = &group->oldest;
-    group->newest = NULL;
+    struct co_mcast_op **link = group->last_kept == NULL ? &group->oldest : &group->last_kept->next;
+    group->newest = group->last_kept;
     bool is_in_turn = true;
     group->pace_due_ns = CO_NEVER;
     while (*link != NULL) {
@@ -258,6 +265,7 @@ void co_operations_settle(struct co_mcast_group *group)
             free_operation(op);
             continue;
         }
+        group->last_kept = group->newest == group->last_kept && is_merely_kept(op) ? op : group->last_kept;
         group->newest = op;
         link = &op->next;
     }

@@ -35,8 +35,9 @@ static bool lacks_functions;
 // call it.
 static void absent(void)
 {
-    co_log_write(CO_LOG_ERROR, CO_SUBSYS_PMPI,
-                 "the MPI library of this program lacks a function that is called; run the program without castoff");
+    co_log_write(
+        CO_LOG_ERROR, CO_SUBSYS_PMPI,
+        "this program has no MPI library, or one that lacks a function that is called; run it without castoff");
     abort();
 }
 

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE // dladdr
 #include "mpi_below/marks.h"
 
+#include "base/descriptors.h"
 #include "base/settings.h"
 #include "mpi_below/next_mpi.h"
 
@@ -90,14 +91,18 @@ static bool leave_mark(void)
     return pmix.put(PMIX_SCOPE_GLOBAL, MARK_KEY, &mark) == PMIX_OK;
 }
 
-// Counted by references: MPI_Init's own call joins this connection.
+// Counted by references: MPI_Init's own call joins this connection. Numbers of closed standard streams are left to what
+// MPI_Init opens first, as without us: programs put files of their own there behind the library's back, and PMIx does
+// not end without its own.
 static void announce_first(void)
 {
     library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL || !find_functions()) {
         return;
     }
+    co_descriptors_keep_streams();
     refusal = pmix.init(&self, NULL, 0);
+    co_descriptors_give_streams();
     if (refusal == PMIX_OK) {
         is_held = true;
         is_announced = leave_mark() && pmix.commit() == PMIX_OK;

@@ -195,7 +195,11 @@ void co_coordinator_left(struct co_coordinator *coordinator, unsigned client, ui
 static void drop(struct co_coordinator *coordinator, unsigned client, const char *why, uint64_t now_ns)
 {
     const struct client *who = &coordinator->clients[client];
-    co_coordinator_log(coordinator, "%s%s%s: %s", who->name, *who->name != '\0' ? " at " : "", who->place, why);
+    if (who->role == 0) {
+        co_coordinator_stranger_log(coordinator, who->place, why, now_ns);
+    } else {
+        co_coordinator_log(coordinator, "%s at %s: %s", who->name, who->place, why);
+    }
     coordinator->output.drop(coordinator->output.context, client);
     co_coordinator_left(coordinator, client, now_ns);
 }
@@ -227,6 +231,7 @@ void co_coordinator_tick(struct co_coordinator *coordinator, uint64_t now_ns)
         }
     }
     drop_mute_hops(coordinator, now_ns);
+    co_coordinator_strangers_settle(coordinator, now_ns);
     for (unsigned i = coordinator->group_count; i-- > 0;) { // from the end: a group may go meanwhile
         co_coordinator_group_check_deadline(coordinator, coordinator->groups[i], now_ns);
     }

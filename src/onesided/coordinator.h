@@ -46,6 +46,10 @@ void co_coordinator_left(struct co_coordinator *coordinator, unsigned client, ui
 // Deadlines; every 100 ms or so.
 void co_coordinator_tick(struct co_coordinator *coordinator, uint64_t now_ns);
 
+// A line about who has not shown the secret; not each, if there are many.
+void co_coordinator_stranger_log(struct co_coordinator *coordinator, const char *place, const char *text,
+                                 uint64_t now_ns);
+
 // What `castoff coordinator status` prints, in messages of kind STATUS_TEXT.
 void co_coordinator_status(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
 

@@ -86,7 +86,7 @@ static unsigned send_a_stranger_away(struct server *server, const char *text, ui
 {
     unsigned oldest = find_stranger(server);
     if (oldest < CO_COORDINATOR_CLIENTS) {
-        tell(server, server->connections[oldest].link.place, text);
+        co_coordinator_stranger_log(server->coordinator, server->connections[oldest].link.place, text, now_ns);
         close_connection(server, oldest, now_ns);
     }
     return oldest;
@@ -139,7 +139,8 @@ static bool accept_one(struct server *server, uint64_t now_ns)
     }
     unsigned i = find_slot(server, now_ns);
     if (i == CO_COORDINATOR_CLIENTS) {
-        tell(server, link.place, "refused: there are as many connections as there can be");
+        co_coordinator_stranger_log(server->coordinator, link.place,
+                                    "refused: there are as many connections as there can be", now_ns);
         co_tcp_close(&link);
         return true;
     }
@@ -173,7 +174,11 @@ static void hear(struct server *server, unsigned client, uint64_t now_ns)
         }
     }
     if (result < 0) {
-        tell(server, connection->link.place, why);
+        if (co_session_is_trusted(connection->link.session)) {
+            tell(server, connection->link.place, why);
+        } else {
+            co_coordinator_stranger_log(server->coordinator, connection->link.place, why, now_ns);
+        }
         co_tcp_send(&connection->link); // the HELLO, by which it can tell its user the same
         connection->is_broken = true;
     }
@@ -194,7 +199,8 @@ static void serve(struct server *server, unsigned client, short events, uint64_t
     }
     if (error != 0 && error != -EAGAIN) {
         if (connection->is_known && !co_session_is_trusted(connection->link.session)) {
-            tell(server, connection->link.place, "left before it said who it is: has it another secret?");
+            co_coordinator_stranger_log(server->coordinator, connection->link.place,
+                                        "left before it said who it is: has it another secret?", now_ns);
         }
         connection->is_broken = true;
     }

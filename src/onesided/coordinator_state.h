@@ -73,6 +73,8 @@ struct co_coordinator {
     uint64_t next_id;
     uint32_t next_request;
     uint64_t groups_opened, groups_failed;
+    unsigned strangers; // that were to be logged in the second that ends then
+    uint64_t strangers_until_ns;
     struct co_coordination_message message; // to send: too large for the stack
 };
 
@@ -89,6 +91,7 @@ static inline struct co_coordination_setup co_coordinator_setup(const struct gro
 }
 
 // coordinator_output.c
+void co_coordinator_strangers_settle(struct co_coordinator *coordinator, uint64_t now_ns);
 void co_coordinator_log(struct co_coordinator *coordinator, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void co_coordinator_send(struct co_coordinator *coordinator, unsigned client, uint16_t kind); // coordinator->message

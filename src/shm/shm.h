@@ -115,8 +115,8 @@ struct co_shm_op {
     uint64_t stream;        // among those through the bulk ring
     unsigned looks;         // of a caller that waits for it
     bool has_met_other;     // a stream of the root's of another length: not to be waited for
-    bool is_held, takes;    // of a council, of a way
-    uint64_t until_ns;      // of a council, and below
+    bool is_held, takes;    // of an agreement, of a way
+    uint64_t until_ns;      // of an agreement, and below
     uint64_t *words;
     void (*merge)(uint64_t *all, const uint64_t *its);
     // Of a bcast whose root has more than this member has room for: what took all of the root's bytes. The caller's to
@@ -139,23 +139,23 @@ void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int roo
                          size_t bytes);
 
 // Beside the operations: at a call of the program with this number, among the team's, the members tell one of them,
-// the chair, their words, and it rules alone: it gives all of them one answer, made of the words of all, or passes the
-// council by because somebody has not come until `until_ns` (UINT64_MAX: it waits for all). The others wait for what it
-// rules. At the end, on all members, `is_held` says which it was. Starts with the lock of those who move operations of
-// the team, if any are under way.
-#define CO_SHM_COUNCIL_WORDS 6
-struct co_shm_council {
+// the leader, their words, and it rules alone: it gives all of them one answer, made of the words of all, or passes the
+// agreement by because somebody has not come until `until_ns` (UINT64_MAX: it waits for all). The others wait for what
+// it rules. At the end, on all members, `is_held` says which it was. Starts with the lock of those who move operations
+// of the team, if any are under way.
+#define CO_SHM_AGREE_WORDS 6
+struct co_shm_agree {
     uint64_t number, until_ns;
-    int chair;
+    int leader;
     uint64_t *words;                                   // ours, and then the answer
-    void (*merge)(uint64_t *all, const uint64_t *its); // by the chair, member by member
+    void (*merge)(uint64_t *all, const uint64_t *its); // by the leader, member by member
 };
-void co_shm_council_start(struct co_shm_op *op, struct co_shm_team *team, const struct co_shm_council *council);
+void co_shm_agree_start(struct co_shm_op *op, struct co_shm_team *team, const struct co_shm_agree *agreement);
 
-// The chair says which way a call goes, and the others follow: at its end `takes` is the chair's. It need not wait for
-// them, but is no more than some of these calls ahead of the last one. Only after a council, and at the same calls on
-// all.
-void co_shm_way_start(struct co_shm_op *op, struct co_shm_team *team, int chair, bool takes);
+// The leader says which way a call goes, and the others follow: at its end `takes` is the leader's. It need not wait
+// for them, but is no more than some of these calls ahead of the last one. Only after an agreement, and at the same
+// calls on all.
+void co_shm_follow_start(struct co_shm_op *op, struct co_shm_team *team, int leader, bool takes);
 
 #define CO_SHM_TRUNCATED 2
 

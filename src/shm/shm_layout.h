@@ -86,10 +86,10 @@ struct co_shm_loan {
     _Atomic uint64_t end;                         // bulk tick after the last one written there
 };
 
-// What a member says in a council (shm_council.c).
+// What a member says in an agreement (shm_agree.c).
 struct co_shm_words {
     _Atomic uint64_t number; // of the program's call
-    uint64_t words[CO_SHM_COUNCIL_WORDS];
+    uint64_t words[CO_SHM_AGREE_WORDS];
 };
 
 // Head of a lane. Every pair of lines has one writer at a time, named beside it.
@@ -98,7 +98,7 @@ struct co_shm_control {
     alignas(CO_LINE_PAIR) _Atomic uint64_t consumed[3];
     // The member: the operation that it has come to, told at each stream, and when it waits long (shm_lengths.c).
     _Atomic uint64_t come_to;
-    // The member, where ranks follow a chair: the number of its last such call, and the ways of those up to it.
+    // The member, where ranks follow a leader: the number of its last such call, and the ways of those up to it.
     alignas(CO_CACHE_LINE) _Atomic uint64_t way;
     // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In
     // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the
@@ -118,12 +118,12 @@ struct co_shm_control {
     // pieces that it took and is done with.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
     _Atomic uint64_t copied;
-    // The member: what it tells the chair of a council.
+    // The member: what it tells the leader of an agreement.
     alignas(CO_CACHE_LINE) struct co_shm_words ballot;
     // The peer: pieces it copied for this member, and requests it answered.
     alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
     _Atomic uint64_t reply;
-    // The member, as chair: its last answer, and the call of its last ruling.
+    // The member, as leader: its last answer, and the call of its last ruling.
     alignas(CO_CACHE_LINE) struct co_shm_words answer;
     _Atomic uint64_t ruled;
 };

@@ -51,13 +51,13 @@ uint64_t co_shm_peers_started(void); // this process; see co_shm_process
 // Does the number of this rank still mean its process? Asked before bytes are copied.
 bool co_shm_peer_is_same(const struct co_shm_node *node, int rank);
 
-// shm_process_copy.c: straight between processes. The whole length or -errno; part of it may have been copied then.
-int co_shm_copy_from(pid_t pid, void *local, uint64_t remote, size_t bytes);
-int co_shm_copy_to(pid_t pid, const void *local, uint64_t remote, size_t bytes);
+// shm_cma.c: straight between processes. The whole length or -errno; part of it may have been copied then.
+int co_shm_cma_read(pid_t pid, void *local, uint64_t remote, size_t bytes);
+int co_shm_cma_write(pid_t pid, const void *local, uint64_t remote, size_t bytes);
 // Like co_shm_node_read, which is their other half; -ESRCH from both: the process is gone.
 int co_shm_node_write(const struct co_shm_node *node, int rank, const void *local, uint64_t remote, size_t bytes);
-// shm_single_copy.c. Collective over the node, once all have mapped it: sets single_copy and reason. Negative when
-// `status`, which rides along, is on some rank, or when an exchange failed.
+// shm_single_copy_probe.c. Collective over the node, once all have mapped it: sets single_copy and reason. Negative
+// when `status`, which rides along, is on some rank, or when an exchange failed.
 int co_shm_single_copy_probe(struct co_shm_node *node, int status);
 void co_shm_single_copy_end(struct co_shm_node *node);
 

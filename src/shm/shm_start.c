@@ -267,7 +267,7 @@ void co_shm_op_abandon(struct co_shm_op *op)
 
 void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room)
 {
-    static const char *const calls[] = {"bcast", "allgather", "gather", "council", "way"};
+    static const char *const calls[] = {"bcast", "allgather", "gather", "agreement", "follow"};
     static const char *const rings[] = {"lines", "mail", "bulk"};
     const struct co_shm_team *team = op->team;
     bool large = co_shm_op_is_large(op);

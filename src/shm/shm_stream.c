@@ -69,7 +69,7 @@ static void consume(const struct co_shm_team *team, uint64_t tick)
 static void copy_home(const struct co_shm_op *op, char *to, const char *from, size_t length)
 {
     if (op->past_cache) {
-        co_shm_copy_past_cache(to, from, length);
+        co_shm_copy_nontemporal(to, from, length);
     } else {
         memcpy(to, from, length);
     }

@@ -29,7 +29,7 @@
 #define CO_SHM_READS_AHEAD 4
 
 // The first three have numbers (CO_SHM_CALL_BITS) and lengths.
-enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER, CO_SHM_COUNCIL, CO_SHM_WAY };
+enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER, CO_SHM_AGREE, CO_SHM_FOLLOW };
 
 struct co_shm_team {
     struct co_shm_node *node;
@@ -48,7 +48,7 @@ struct co_shm_team {
     uint64_t loan_word;             // its word, as we wrote it last
     uint64_t number;                // of operations begun, those without bytes left out: none is given twice
     uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
-    uint64_t ways, all_came;        // ways asked for (shm_council.c), and those that every member has come to
+    uint64_t ways, all_came;        // ways asked for (shm_agree.c), and those that every member has come to
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
     int members[]; // ranks within the node
@@ -221,8 +221,8 @@ int co_shm_allgatherv_slot_step(struct co_shm_op *op);
 int co_shm_slot_step(struct co_shm_op *op);
 int co_shm_stream_step(struct co_shm_op *op);
 
-// shm_copy.c: like memcpy, for bytes that nobody will find in the cache.
-void co_shm_copy_past_cache(char *to, const char *from, size_t bytes);
+// shm_nontemporal_copy.c: like memcpy, for bytes that nobody will find in the cache.
+void co_shm_copy_nontemporal(char *to, const char *from, size_t bytes);
 
 // shm_loan.c: called by a writer when a large operation begins and when it is done with its own part of it.
 void co_shm_loan_begin(struct co_shm_team *team, size_t bytes);

@@ -18,9 +18,16 @@ multicast_address() {
     printf '%d.%d.%d.%d' "0x${address:6:2}" "0x${address:4:2}" "0x${address:2:2}" "0x${address:0:2}"
 }
 
+# What a job's rank on host h1 sends from and hears its peers by.
+unicast_port() {
+    local address
+    address=$(lab-in-host 1 awk '$2 ~ /^02004D0A:/ { print $2; exit }' /proc/net/udp)
+    [[ -z $address ]] || echo $((16#${address#*:}))
+}
+
 # A run of four ranks while host h4, which has none, sends at full rate: what repeats others' datagrams listens before
 # the job starts, what makes them up begins when the job's sockets are open.
-run_attacked() { # inject-arguments... (GROUP and PORT stand for the job's); sets status and sent
+run_attacked() { # inject-arguments... (GROUP, PORT and UNICAST stand for the job's); sets status and sent
     local job attacker="" arguments
     status=0 sent=0
     : >"$shared/inject"
@@ -33,6 +40,7 @@ run_attacked() { # inject-arguments... (GROUP and PORT stand for the job's); set
     job=$!
     if [[ -z $attacker ]] && await_ranks 4; then
         arguments=("${@//GROUP/$(multicast_address)}")
+        arguments=("${arguments[@]//UNICAST/$(unicast_port)}")
         lab-inject 4 "${arguments[@]//PORT/$(multicast_port)}" >"$shared/inject" &
         attacker=$!
     fi
@@ -78,6 +86,7 @@ case_hostile() {
     lab-inject 4 send --to 10.77.0.1:9 --count 1 >/dev/null
     check_attack "junk" "$dropped > 0" send --to GROUP:PORT --from 10.77.0.1:PORT
     check_attack "junk of a member's size" "$dropped > 0" send --to GROUP:PORT --from 10.77.0.2:PORT --bytes 1472
+    check_attack "junk for a rank's own port" "$dropped > 0" send --to 10.77.0.2:UNICAST --from 10.77.0.1:PORT --bytes 40
     check_attack "replayed datagrams" "$replays_seen" mirror --as replay
     check_attack "datagrams cut short" "$dropped > 0" mirror --as truncate
     check_attack "datagrams with a flipped bit" "$dropped > 0" mirror --as flip

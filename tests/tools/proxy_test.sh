@@ -119,6 +119,24 @@ all_have_gone() {
     return 1
 }
 
+# One that is stopped, while its ranks wait, is there.
+stopped_is_told() {
+    mpirun --oversubscribe -n 2 "$build/examples/offload_ring" 300001 1000000 >"$work/out" 2>&1 &
+    job=$!
+    for _ in $(seq 400); do
+        proxy=$("$build/castoff" proxy status | sed -n 's/^proxy \([0-9]*\): 2 of 2 ranks.*/\1/p')
+        [ -z "$proxy" ] || break
+        sleep 0.05
+    done
+    kill -STOP "$proxy"
+    says 0 "proxy $proxy: does not answer" "$build/castoff" proxy status
+    told=$?
+    kill -CONT "$proxy"
+    kill "$job"
+    wait "$job"
+    return "$told"
+}
+
 is_empty() { # a folder
     ! ls "$1" | grep .
 }
@@ -191,10 +209,15 @@ else
         mpirun --oversubscribe -n 2 "$build/examples/offload_ring"
 fi
 if [ "${CASTOFF_TEST_ALONE:-}" = yes ]; then
+    if [ -x "$build/examples/offload_ring" ]; then
+        ok "castoff proxy status tells of one that is stopped" stopped_is_told
+    else
+        skipped=$((skipped + 1))
+    fi
     ok "no proxy is left" all_have_gone
     ok "nothing is left in /dev/shm" is_empty /dev/shm
 else
-    skipped=$((skipped + 2))
+    skipped=$((skipped + 3))
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

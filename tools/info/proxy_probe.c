@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "info_transports.h"
 #include "offload/api/castoff_offload.h"
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 #include "tools/launch/places.h"
 
 static int alone_gather(void *arg, const void *mine, void *all, size_t bytes)

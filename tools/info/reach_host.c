@@ -28,8 +28,8 @@
 #include "transport/udp/udp.h"
 
 // QUIET_MS: nothing has come for so long, so what was sent is here or lost; for what waits in a slow link's queue, that
-// is another round.
-enum { QUIET_MS = 100, DRAINS_MAX = 40 };
+// is another round. TAKEN_MOST: at a time; strangers may send for ever, and faster than that.
+enum { QUIET_MS = 100, DRAINS_MAX = 40, TAKEN_MOST = 4096 };
 
 struct peer {
     struct sockaddr_in address;
@@ -169,7 +169,7 @@ static void meet(struct co_reach_host *host, char *list, FILE *answer)
 static void take_all(struct co_reach_host *host, int fd)
 {
     struct co_reach_mark mark;
-    while (fd >= 0 && co_reach_sockets_take(fd, &mark)) {
+    for (int i = 0; i < TAKEN_MOST && fd >= 0 && co_reach_sockets_take(fd, &mark); i++) {
         if (mark.nonce == host->nonce && mark.kind < CO_REACH_KINDS && mark.from < host->count && host->heard != NULL) {
             host->heard[(size_t)mark.kind * (size_t)host->count + mark.from] = '1';
         }

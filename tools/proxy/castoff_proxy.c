@@ -175,6 +175,7 @@ static int job_serve(void)
     _exit(error == 0 ? TOOL_OK : TOOL_FAILED);
 }
 
+// One that does not answer is there all the same: stopped, or not connected with the others yet.
 static bool status_print(const char *name)
 {
     uint8_t bytes[CO_OFFLOAD_HELLO_BYTES];
@@ -182,7 +183,7 @@ static bool status_print(const char *name)
     char text[STATUS_BYTES];
     uint64_t until_ns = co_clock_now_ns() + PATIENCE_NS;
     ssize_t came = -1;
-    int fd;
+    int fd, heard = -1;
 
     int socket = co_local_connect(name, &peer);
     if (socket < 0 || peer.user != getuid()) {
@@ -192,14 +193,19 @@ static bool status_print(const char *name)
         return false; // somebody else's, or it has just ended
     }
     co_offload_hello_encode(bytes, &(struct co_offload_hello){.kind = CO_OFFLOAD_HELLO_STATUS});
-    if (co_local_send_all(socket, bytes, sizeof bytes, until_ns) == 0 && co_local_await(socket, PATIENCE_NS) > 0) {
+    if (co_local_send_all(socket, bytes, sizeof bytes, until_ns) == 0) {
+        heard = co_local_await_until(socket, until_ns);
+    }
+    if (heard > 0) {
         came = co_local_receive(socket, text, sizeof text, &fd);
     }
     close(socket);
     if (came > 0) {
         fwrite(text, 1, (size_t)came, stdout);
+    } else if (heard == 0) {
+        printf("proxy %d: does not answer\n", (int)peer.process);
     }
-    return came > 0;
+    return came > 0 || heard == 0;
 }
 
 // Their sockets have names that begin alike, in the kernel's list of this network namespace; a name whose socket has

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Blocking collectives of a team, by the thread of the call: what is large enough for it goes one-sided
-// (onesided_collective.c), all else, and what could not, goes the ordinary way (calls.c). Hot: without one-sided
+// (onesided_collective.c), all else, and what could not, goes the ordinary way (team_run.c). Hot: without one-sided
 // collectives it costs two loads.
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "engine/collective/calls.h"
+#include "engine/collective/team_run.h"
 #include "engine/collective/onesided_collective.h"
 #include "engine/collective/team.h"
 #include "engine/collective/unequal_blocks.h"

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
-#include "engine/collective/calls.h"
+#include "engine/collective/team_run.h"
 #include "engine/collective/onesided_thread.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"

@@ -2,7 +2,7 @@
 //
 // What a collective asks of a team, in plain numbers: all that an engine in another process, one that serves a node as
 // a proxy, would be told of an operation. The pointers to carry it out with are found from here, by
-// whoever does it. Filled in by calls.c.
+// whoever does it. Filled in by team_run.c.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_TASK_REQUEST_H
 #define CASTOFF_ENGINE_COLLECTIVE_TASK_REQUEST_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Blocks of unequal lengths: how long they are, whether they are padded to equal ones, and what is packed. The lengths
-// are equal on all members, places are each member's own. Which way they go is chosen in calls.c and collective.c.
+// are equal on all members, places are each member's own. Which way they go is chosen in team_run.c and collective.c.
 // Private to src/engine; any thread.
 #ifndef CASTOFF_ENGINE_COLLECTIVE_UNEQUAL_BLOCKS_H
 #define CASTOFF_ENGINE_COLLECTIVE_UNEQUAL_BLOCKS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Trials of a communicator's blocking collectives: brings clock, exchange and budget to what decides about them
-// (adapt.h). Exchanges are councils on a node (council.h), between hosts small allgathers of the team, inside the
+// (adapt.h). Exchanges are agreements on a node (team_agree.h), between hosts small allgathers of the team, inside the
 // program's call, before its own bytes move. The first is at its fifth call: who makes fewer costs nothing here. The
 // way of a call without exchange is hot, all else warm; the thread of the call, as MPI orders the collectives of a
 // communicator.
@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
-#include "engine/collective/calls.h"
+#include "engine/collective/team_run.h"
 #include "engine/collective/onesided_collective.h"
 #include "engine/collective/team.h"
 #include "engine/decide/adapt.h"
-#include "engine/decide/council.h"
+#include "engine/decide/team_agree.h"
 #include "engine/engine_state.h"
 
 _Static_assert(CO_TRIALS_AFTER == CO_ADAPT_WARM, "a communicator of one class goes on trial at once");
@@ -127,7 +127,7 @@ static uint64_t slow_ns(const struct co_team *team, unsigned key)
     return team->engine->adapts ? 0 : received / SLOW_BYTES * CO_NS_PER_US;
 }
 
-// Between hosts, where all wait for all. CO_COUNCIL_HELD or -errno.
+// Between hosts, where all wait for all. CO_TEAM_AGREED or -errno.
 static int tell_all(struct co_team *team, struct co_adapt_word *mine, struct co_adapt_word *all, const char *name)
 {
     struct co_adapt_word words[RANKS_MOST];
@@ -138,12 +138,12 @@ static int tell_all(struct co_team *team, struct co_adapt_word *mine, struct co_
     }
     swap_words(words, team->size);
     co_adapt_combine(all, words, team->size);
-    return CO_COUNCIL_HELD;
+    return CO_TEAM_AGREED;
 }
 
-// Ours to all, and theirs as one. As co_council_hold. A root need not wait for others in a broadcast, and of nothing
+// Ours to all, and theirs as one. As co_team_agree. A root need not wait for others in a broadcast, and of nothing
 // nobody waits for anybody: programs may rely on it.
-static int exchange(struct co_team *team, const struct co_adapt_call *at, const struct co_council_call *call,
+static int exchange(struct co_team *team, const struct co_adapt_call *at, const struct co_agree_call *call,
                     bool is_waited_in, struct co_adapt_word *all)
 {
     struct co_engine *engine = team->engine;
@@ -156,11 +156,11 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, const 
         co_adapt_say(table, at, began_ns, left_ns, &mine);
     }
     int held = team->runs_inline
-                   ? co_council_hold(team, call, &mine, all, is_waited_in ? UINT64_MAX : began_ns + patience_ns)
+                   ? co_team_agree(team, call, &mine, all, is_waited_in ? UINT64_MAX : began_ns + patience_ns)
                    : tell_all(team, &mine, all, call->name);
     uint64_t ended_ns = co_clock_now_ns();
-    if (held == CO_COUNCIL_PASSED) {
-        uint64_t waited_ns = call->chair == team->rank ? ended_ns - began_ns : 0;
+    if (held == CO_TEAM_NOT_AGREED) {
+        uint64_t waited_ns = call->leader == team->rank ? ended_ns - began_ns : 0;
         co_add_relaxed(&engine->trials_waited_ns, waited_ns); // relaxed: a sum
         co_counter_add(CO_COUNT_ADAPT_SPENT, waited_ns);
         co_counter_add(CO_COUNT_ADAPT_PASSED, 1);
@@ -188,9 +188,9 @@ static bool takes(const struct co_team *team, enum co_call call, size_t bytes)
     return co_team_decide(team->engine, &team->facts, call, bytes) == CO_TAKE;
 }
 
-// By the tables alone. Where classes go another way than without trials, members with other lengths than the chair's
+// By the tables alone. Where classes go another way than without trials, members with other lengths than the leader's
 // would go another way than it: there it says which, and they follow.
-static enum co_reason choose(struct co_team *team, enum co_call call, int chair, size_t bytes)
+static enum co_reason choose(struct co_team *team, enum co_call call, int leader, size_t bytes)
 {
     const struct co_engine *engine = team->engine;
     struct co_team_trials *trials = &team->trials;
@@ -205,8 +205,8 @@ static enum co_reason choose(struct co_team *team, enum co_call call, int chair,
     if (__builtin_expect(trials->table->turned[co_adapt_key_call(key)] == 0 || !team->runs_inline, 1)) {
         return reason;
     }
-    struct co_council_call at = {.number = trials->calls, .chair = chair, .name = co_call_text(call)};
-    int follows = co_council_follow(team, &at, reason == CO_TAKE);
+    struct co_agree_call at = {.number = trials->calls, .leader = leader, .name = co_call_text(call)};
+    int follows = co_team_follow(team, &at, reason == CO_TAKE);
     if (follows < 0 || follows == (reason == CO_TAKE) || !can_change(engine, &team->facts, call, bytes)) {
         return reason;
     }
@@ -214,15 +214,15 @@ static enum co_reason choose(struct co_team *team, enum co_call call, int chair,
 }
 
 // The root has passed the exchange by: the next one is later, each time by more.
-static enum co_reason put_off(struct co_team *team, enum co_call call, int chair, size_t bytes)
+static enum co_reason put_off(struct co_team *team, enum co_call call, int leader, size_t bytes)
 {
     struct co_team_trials *trials = &team->trials;
     trials->next = trials->calls + (UINT64_C(1) << trials->passed);
     trials->passed += trials->passed < PASSED_MOST;
-    return choose(team, call, chair, bytes);
+    return choose(team, call, leader, bytes);
 }
 
-static enum co_reason agree(struct co_team *team, enum co_call call, int chair, size_t bytes, uint64_t *trial_ns)
+static enum co_reason agree(struct co_team *team, enum co_call call, int leader, size_t bytes, uint64_t *trial_ns)
 {
     struct co_engine *engine = team->engine;
     const struct co_team_facts *facts = &team->facts;
@@ -235,16 +235,16 @@ static enum co_reason agree(struct co_team *team, enum co_call call, int chair, 
                                .prior = is_taken ? CO_ADAPT_CASTOFF : CO_ADAPT_NATIVE,
                                .is_split = takes(team, call, co_adapt_key_bytes(key + 1) - 1) != is_taken,
                                .slow_ns = slow_ns(team, key)};
-    struct co_council_call council = {.number = trials->calls, .chair = chair, .name = co_call_text(call)};
+    struct co_agree_call agreement = {.number = trials->calls, .leader = leader, .name = co_call_text(call)};
     struct co_adapt_word all;
     open_table(trials, key);
-    int held = exchange(team, &at, &council, !co_call_has_root(call) && bytes > 0, &all);
-    if (held == CO_COUNCIL_PASSED) {
-        return put_off(team, call, chair, bytes);
+    int held = exchange(team, &at, &agreement, !co_call_has_root(call) && bytes > 0, &all);
+    if (held == CO_TEAM_NOT_AGREED) {
+        return put_off(team, call, leader, bytes);
     }
     // An error is that of a member that is gone or gave up: what follows on this team will say so, if it is taken.
     struct co_adapt_step step = {.has_ended = true};
-    if (held == CO_COUNCIL_HELD && trials->table != NULL) {
+    if (held == CO_TEAM_AGREED && trials->table != NULL) {
         step = co_adapt_hear(trials->table, &at, &all, 1);
     }
     account(engine, &step);
@@ -265,15 +265,15 @@ static enum co_reason agree(struct co_team *team, enum co_call call, int chair, 
 
 enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns)
 {
-    int chair = co_call_has_root(call) ? root : 0;
+    int leader = co_call_has_root(call) ? root : 0;
     if (!co_trials_count(team->engine, &team->facts, call, bytes)) {
         return co_team_decide(team->engine, &team->facts, call, bytes);
     }
     if (!team->engine->adapts) {
         *trial_ns = co_clock_now_ns(); // each is timed
     }
-    return __builtin_expect(++team->trials.calls >= team->trials.next, 0) ? agree(team, call, chair, bytes, trial_ns)
-                                                                          : choose(team, call, chair, bytes);
+    return __builtin_expect(++team->trials.calls >= team->trials.next, 0) ? agree(team, call, leader, bytes, trial_ns)
+                                                                          : choose(team, call, leader, bytes);
 }
 
 enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes)

@@ -67,7 +67,7 @@ static uint32_t gaps_of(const struct co_mcast_group *group, int source)
     if (co_group_is_deaf(group, source)) {
         return DEAF; // nothing is on its way to us
     }
-    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (const struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         const struct co_receive_block *block =
             op->blocks_missing > 0 ? co_operation_block((struct co_mcast_op *)op, source) : NULL;
         if (block != NULL) {
@@ -97,7 +97,7 @@ static void fill_done(const struct co_mcast_group *group, struct co_ack_body *bo
     body->done_before = group->next_operation;
     body->done_mask = 0;
     bool found = false;
-    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (const struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         bool is_complete = op->blocks_missing == 0;
         if (!found && !is_complete) {
             found = true;
@@ -297,7 +297,7 @@ static void take_handshake(struct co_mcast_group *group, const struct co_ack_bod
     group->right_done_mask = body->done_mask;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (!op->right_has_it && co_ack_right_has(group, op->number)) {
-            op->right_has_it = true;
+            co_operation_right_has_it(op);
             group->mcast->advances++;
             op->last_event_ns = group->mcast->now_ns;
             group->ack_requests = 0;

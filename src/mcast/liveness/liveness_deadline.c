@@ -125,7 +125,8 @@ static bool is_active(const struct co_mcast_group *group)
 uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group)
 {
     uint64_t due = CO_NEVER, wait_ns = group->mcast->config.deadline_ns / ASK_AFTER;
-    for (const struct co_mcast_op *op = group->oldest; op != NULL && is_active(group); op = op->next) {
+    for (const struct co_mcast_op *op = co_operations_unfinished(group); op != NULL && is_active(group);
+         op = op->next) {
         if (op->state == 0 && op->last_event_ns + wait_ns < due) {
             due = op->last_event_ns + wait_ns;
         }

@@ -179,11 +179,21 @@ static void hear_again(struct co_mcast_group *group)
     for (int i = 0; i < group->count; i++) {
         group->unheard[i] = 0;
     }
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->blocks_missing > 0; i++) {
             co_receive_block_awaits(&op->blocks[i], group->mcast->now_ns);
         }
     }
+}
+
+// Blocks of the source follow each other: with each that begins, what is due by silence is worked out anew.
+static bool has_kept_block(const struct co_mcast_group *group, int source)
+{
+    struct co_mcast_op *op = group->last_kept == NULL ? NULL : group->oldest;
+    while (op != NULL && op != group->last_kept && co_operation_block(op, source) == NULL) {
+        op = op->next;
+    }
+    return op != NULL && co_operation_block(op, source) != NULL;
 }
 
 // A source sends its blocks in order: what it sends now says that everything before has left. Only what is new says
@@ -205,7 +215,8 @@ void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *
         return;
     }
     group->latest[chunk->source] = chunk->operation;
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    group->is_quiet = group->is_quiet && !has_kept_block(group, chunk->source);
+    for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, chunk->source);
         if (co_serial_before(op->number, chunk->operation) && block != NULL) {
             co_operation_all_sent(op, block);
@@ -273,7 +284,7 @@ uint64_t co_nack_due_ns(struct co_mcast_group *group)
     }
     struct co_loss_timing timing = repair_timing(group);
     group->turn++;
-    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (const struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
             if (!awaits_block(op, i)) {
                 continue;
@@ -298,7 +309,7 @@ void co_nack_send_due(struct co_mcast_group *group)
     struct co_loss_timing timing = repair_timing(group);
     group->turn++;
     group->is_quiet = false;
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
             if (!awaits_block(op, i)) {
                 continue;
@@ -321,7 +332,7 @@ void co_nack_send_due(struct co_mcast_group *group)
 // The source waits for credit. Its silence is no gap between two chunks: what we lack of what it has sent is lost.
 void co_nack_source_waits(struct co_mcast_group *group, int source)
 {
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+    for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {
             block->is_ack_requested = true;

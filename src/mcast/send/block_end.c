@@ -82,8 +82,8 @@ void co_block_ends_due(struct co_mcast_group *group)
     unsigned unheard = 0;
     group->end_due_ns = CO_NEVER;
     kept_due(group);
-    for (struct co_mcast_op *op = group->oldest; op != NULL && unheard < WATCHED; op = op->next) {
-        if (op->state < 0 || op->ends == 0 || !co_serial_before(group->window.heard, op->end_at)) {
+    for (struct co_mcast_op *op = co_operations_unfinished(group); op != NULL && unheard < WATCHED; op = op->next) {
+        if (op->state < 0 || group->end_kept == op || !co_block_end_is_watched(op)) {
             continue;
         }
         if (again_due_ns(op) <= group->mcast->now_ns) {

@@ -22,6 +22,13 @@ static inline void co_block_end_begins(struct co_mcast_op *op)
     }
 }
 
+// It has yet to be said, or to be heard.
+static inline bool co_block_end_is_watched(const struct co_mcast_op *op)
+{
+    const struct co_mcast_group *group = op->group;
+    return group->end_kept == op || (op->ends > 0 && co_serial_before(group->window.heard, op->end_at));
+}
+
 // The operation ends.
 static inline void co_block_end_forget(struct co_mcast_op *op)
 {

@@ -180,10 +180,10 @@ static inline bool co_send_window_credit(struct co_send_window *window, uint32_t
         co_send_rate_hear(rate, heard, window->sent, window->credited + delivered, is_asked, now_ns);
     }
     uint32_t judged = window->credited - window->judged_at;
-    if (judged < co_send_window_bound(window, senders) || (uint64_t)judged * senders < CO_SEND_QUEUE_JUDGED) {
+    if (judged < co_send_window_bound(window, senders) || (uint64_t)judged * senders < CO_PATH_QUEUE_JUDGED) {
         return false;
     }
-    co_send_queue_judge(&rate->queue, window->lost, (uint64_t)judged * senders);
+    co_path_queue_judge(&rate->queue, window->lost, (uint64_t)judged * senders);
     window->judged_at = window->credited;
     window->lost = 0;
     return true;

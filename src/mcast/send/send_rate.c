@@ -162,7 +162,7 @@ static struct co_send_mark rate_take(struct co_send_rate *rate, uint32_t heard, 
             co_usual_time_sample(&rate->rtts, rtt_ns);
         }
         if (!is_repair || mark.senders == 1) {
-            co_send_queue_stand(&rate->queue, (rtt_ns - rate->least_rtt_ns) / CO_NS_PER_US);
+            co_path_queue_stand(&rate->queue, (rtt_ns - rate->least_rtt_ns) / CO_NS_PER_US);
         }
     }
     return mark;
@@ -229,7 +229,7 @@ static uint64_t rate_sample(const struct co_send_mark *mark, uint32_t delivered,
 void co_send_rate_time_news(struct co_send_rate *rate, uint64_t now_ns)
 {
     uint64_t gap_ns = now_ns - rate->heard_ns, part_ns = rate_part_ns(rate, 1);
-    co_send_queue_late(&rate->queue, gap_ns > part_ns ? (gap_ns - part_ns) / CO_NS_PER_US : 0);
+    co_path_queue_late(&rate->queue, gap_ns > part_ns ? (gap_ns - part_ns) / CO_NS_PER_US : 0);
 }
 
 void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent, uint32_t delivered, bool is_asked,

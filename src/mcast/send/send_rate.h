@@ -4,7 +4,7 @@
 // the least time in which its own are heard (the model of BBR, draft-ietf-ccwg-bbr; one-to-many as in TFMCC, RFC 4654:
 // the slowest member is the path). It spaces what leaves by that rate, and bounds what is in flight: sent, and no later
 // chunk heard yet (the pipe of RFC 6675). So queues hold a few milliseconds and not whatever they can, and what was
-// lost is in nobody's way. How much may queue is learned from loss (send_queue.h). Chunks, counted cumulatively
+// lost is in nobody's way. How much may queue is learned from loss (path_queue.h). Chunks, counted cumulatively
 // (serial.h). What is asked for each batch stands here, what is learned of the path in send_rate.c. Pure, hot.
 #ifndef CASTOFF_MCAST_SEND_SEND_RATE_H
 #define CASTOFF_MCAST_SEND_SEND_RATE_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "mcast/send/send_queue.h"
+#include "mcast/send/path_queue.h"
 #include "mcast/send/usual_time.h"
 
 #define CO_SEND_RATE_MARKS 16
@@ -68,7 +68,7 @@ struct co_send_rate {
     uint32_t first_heard;      // of the flight, with its first word
     uint64_t first_heard_ns;   // 0: none yet
     struct co_usual_time rtts; // as they are, queues and others' turns included
-    struct co_send_queue queue;
+    struct co_path_queue queue;
     uint32_t delivered;         // at the latest news
     uint64_t heard_ns, sent_ns; // latest
     uint64_t busy_ns;           // when a chunk of others came here last
@@ -100,7 +100,7 @@ static inline void co_send_rate_open(struct co_send_rate *rate, uint32_t start, 
                                   .window = window,
                                   .turns = co_send_rate_first_turns(start),
                                   .fast = hold_back ? 0 : window / CO_SEND_RATE_FAST};
-    co_send_queue_open(&rate->queue);
+    co_path_queue_open(&rate->queue);
 }
 
 static inline uint64_t co_send_rate_now(const struct co_send_rate *rate)
@@ -111,7 +111,7 @@ static inline uint64_t co_send_rate_now(const struct co_send_rate *rate)
 // What is sent is longer on its way than it may queue.
 static inline bool co_send_rate_is_long(const struct co_send_rate *rate)
 {
-    return rate->far_ns > CO_SEND_QUEUE_MOST * CO_NS_PER_US;
+    return rate->far_ns > CO_PATH_QUEUE_MOST * CO_NS_PER_US;
 }
 
 // Is the processor the limit, and not the path? Then a rate would describe whose turn it was: nothing is paced, as long
@@ -119,8 +119,8 @@ static inline bool co_send_rate_is_long(const struct co_send_rate *rate)
 // that is not known: what left at once would meet a port at once, a round trip before the first word of it.
 static inline bool co_send_rate_is_fast(const struct co_send_rate *rate)
 {
-    uint64_t queued = co_send_rate_now(rate) * CO_SEND_QUEUE_MOST / (CO_NS_PER_S / CO_NS_PER_US);
-    return co_send_queue_is_untouched(&rate->queue) && queued >= rate->fast &&
+    uint64_t queued = co_send_rate_now(rate) * CO_PATH_QUEUE_MOST / (CO_NS_PER_S / CO_NS_PER_US);
+    return co_path_queue_is_untouched(&rate->queue) && queued >= rate->fast &&
            !(rate->fast > 0 && co_send_rate_is_long(rate));
 }
 
@@ -128,7 +128,7 @@ static inline bool co_send_rate_is_fast(const struct co_send_rate *rate)
 // it doubles (BBR's startup).
 static inline bool co_send_rate_is_starting(const struct co_send_rate *rate)
 {
-    return rate->flat_rounds < CO_SEND_RATE_FLAT && co_send_queue_is_untouched(&rate->queue) &&
+    return rate->flat_rounds < CO_SEND_RATE_FLAT && co_path_queue_is_untouched(&rate->queue) &&
            co_send_rate_is_long(rate);
 }
 
@@ -138,7 +138,7 @@ static inline uint64_t co_send_rate_queue_ns(const struct co_send_rate *rate)
 {
     uint64_t queue_ns = rate->queue.now * CO_NS_PER_US;
     uint64_t part_ns = co_send_rate_is_starting(rate) ? 2 * rate->far_ns : rate->far_ns / CO_SEND_RATE_PART;
-    bool is_free = co_send_rate_is_long(rate) && co_send_queue_is_untouched(&rate->queue);
+    bool is_free = co_send_rate_is_long(rate) && co_path_queue_is_untouched(&rate->queue);
     return is_free && part_ns > queue_ns ? part_ns : queue_ns;
 }
 
@@ -161,7 +161,7 @@ static inline uint32_t co_send_rate_bound(const struct co_send_rate *rate, uint3
     uint64_t now = co_send_rate_now(rate);
     uint64_t bridge_ns = rate->least_rtt_ns + co_send_rate_queue_ns(rate);
     uint64_t bound = now == 0 ? rate->start : now * (bridge_ns / CO_NS_PER_US) / (CO_NS_PER_S / CO_NS_PER_US);
-    uint64_t least = co_send_queue_part(&rate->queue, rate->least);
+    uint64_t least = co_path_queue_part(&rate->queue, rate->least);
     bound = bound < least ? least : bound > rate->window ? rate->window : bound;
     return senders > 1 ? co_send_rate_fair(rate, (uint32_t)(bound / senders)) : (uint32_t)bound;
 }
@@ -186,9 +186,9 @@ static inline uint64_t co_send_rate_pace(const struct co_send_rate *rate, uint32
 // fault of the path, which has emptied its queues meanwhile; one that was idle begins with little.
 static inline uint64_t co_send_rate_burst_ns(const struct co_send_rate *rate, uint64_t pace, bool was_idle)
 {
-    uint64_t start = co_send_queue_part(&rate->queue, rate->least);
+    uint64_t start = co_path_queue_part(&rate->queue, rate->least);
     uint64_t least = (start > CO_SEND_RATE_BURST_LEAST ? start : CO_SEND_RATE_BURST_LEAST) * CO_NS_PER_S / pace + 1;
-    uint64_t burst = was_idle ? co_send_queue_ahead(&rate->queue) * CO_NS_PER_US : rate->queue.now * CO_NS_PER_US;
+    uint64_t burst = was_idle ? co_path_queue_ahead(&rate->queue) * CO_NS_PER_US : rate->queue.now * CO_NS_PER_US;
     return least > burst ? least : burst;
 }
 
@@ -201,7 +201,7 @@ static inline uint32_t co_send_rate_allows(const struct co_send_rate *rate, uint
         return UINT32_MAX;
     }
     uint64_t burst_ns = co_send_rate_burst_ns(rate, pace, was_idle);
-    uint64_t then_ns = now_ns + co_send_queue_ahead(&rate->queue) * CO_NS_PER_US;
+    uint64_t then_ns = now_ns + co_path_queue_ahead(&rate->queue) * CO_NS_PER_US;
     uint64_t since = then_ns < rate->next_ns ? 0 : then_ns - rate->next_ns;
     return (uint32_t)((since < burst_ns ? since : burst_ns) * pace / CO_NS_PER_S);
 }
@@ -209,7 +209,7 @@ static inline uint32_t co_send_rate_allows(const struct co_send_rate *rate, uint
 // When so many may leave, where not even they may now.
 static inline uint64_t co_send_rate_due_ns(const struct co_send_rate *rate, uint32_t senders, uint32_t chunks)
 {
-    uint64_t ahead_ns = co_send_queue_ahead(&rate->queue) * CO_NS_PER_US;
+    uint64_t ahead_ns = co_path_queue_ahead(&rate->queue) * CO_NS_PER_US;
     uint64_t due_ns = rate->next_ns + chunks * CO_NS_PER_S / co_send_rate_pace(rate, senders) + 1;
     return due_ns > ahead_ns ? due_ns - ahead_ns : 0;
 }

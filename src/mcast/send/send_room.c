@@ -137,7 +137,7 @@ uint32_t co_operation_room(struct co_mcast_op *op)
     uint32_t least = room < PACED_LEAST ? room : PACED_LEAST,
              allowed = co_send_rate_allows(rate, sending, is_idle, now_ns);
     if (group->held_ns != 0 && now_ns > group->held_ns) {
-        co_send_queue_late(&rate->queue, (now_ns - group->held_ns) / CO_NS_PER_US);
+        co_path_queue_late(&rate->queue, (now_ns - group->held_ns) / CO_NS_PER_US);
     }
     bool wants_credit = room == 0 && turn > 0;
     if (wants_credit && senders == 1) { // of several, the others may be what held it up

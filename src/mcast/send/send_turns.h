@@ -30,7 +30,7 @@ struct co_send_turns {
 static inline uint64_t co_send_turns_most(const struct co_send_rate *rate)
 {
     uint64_t path = co_send_rate_now(rate) * (CO_SEND_TURNS_NOTICE_NS / CO_NS_PER_US) / (CO_NS_PER_S / CO_NS_PER_US);
-    uint32_t first = co_send_rate_first_turns(rate->start), grown = co_send_queue_part(&rate->queue, rate->turns);
+    uint32_t first = co_send_rate_first_turns(rate->start), grown = co_path_queue_part(&rate->queue, rate->turns);
     uint32_t turns = grown > first ? grown : first;
     return path > turns ? path : turns;
 }

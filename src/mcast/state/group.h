@@ -45,6 +45,7 @@ struct co_mcast_group {
     struct co_agreed_ways ways;             // of small allgathers
     struct co_way_trial *trials;            // by class; at the member that says which, NULL: none yet
     struct co_mcast_op *oldest, *newest;
+    struct co_mcast_op *last_kept; // all up to it are merely kept for the neighbour; NULL: not one, or not known
     struct co_early_queue early[CO_EARLY_QUEUES]; // of operations by their numbers
     // Receiving, by source; cumulative chunk counts (serial.h).
     uint32_t *received, *reported, *reported_heard;

@@ -10,12 +10,15 @@
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)
 {
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (op->number == number) {
-            return op;
-        }
+    if (group->newest == NULL || co_serial_before(group->newest->number, number)) {
+        return NULL;
     }
-    return NULL;
+    struct co_mcast_op *op = co_operations_unfinished(group);
+    op = op == NULL || co_serial_before(number, op->number) ? group->oldest : op;
+    while (op != NULL && op->number != number) {
+        op = op->next;
+    }
+    return op;
 }
 
 struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source)
@@ -128,7 +131,7 @@ bool co_operation_is_for_sender(const struct co_mcast_op *op)
 
 struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group)
 {
-    struct co_mcast_op *op = group->oldest;
+    struct co_mcast_op *op = co_operations_unfinished(group);
     while (op != NULL && !co_operation_has_to_send(op)) {
         op = op->next;
     }

@@ -8,6 +8,7 @@
 #include "mcast/mcast.h"
 #include "mcast/receive/receive_block.h"
 #include "mcast/send/send_turns.h"
+#include "mcast/state/group.h"
 
 // One operation of a group. In the group's list from its start until nobody can ask for its bytes.
 struct co_mcast_op {
@@ -65,6 +66,19 @@ struct co_mcast_op {
 static inline bool co_operation_has_to_send(const struct co_mcast_op *op)
 {
     return op->state == 0 && op->next_psn < op->send_chunks;
+}
+
+// The oldest that is more than kept for the neighbour: whoever asks what is missing, or due, may begin there.
+static inline struct co_mcast_op *co_operations_unfinished(const struct co_mcast_group *group)
+{
+    return group->last_kept == NULL ? group->oldest : group->last_kept->next;
+}
+
+// Nobody will ask for its bytes any more.
+static inline void co_operation_right_has_it(struct co_mcast_op *op)
+{
+    op->right_has_it = true;
+    op->group->last_kept = NULL; // it may be freed
 }
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number); // NULL: not begun, or over

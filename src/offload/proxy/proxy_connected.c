@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "offload/proxy/proxy_quick.h"
+#include "offload/proxy/proxy_bounded_close.h"
 #include "offload/segment_memory.h"
 
 // The process's descriptor tells of its end, whoever copies.
@@ -55,7 +55,7 @@ int co_proxy_connected_open(struct co_proxy_connected *rank, const struct co_pro
 void co_proxy_connected_close(struct co_proxy_connected *rank)
 {
     if (rank->socket >= 0) {
-        co_proxy_quick_close(rank->socket);
+        co_proxy_bounded_close(rank->socket);
     }
     if (rank->copy.file >= 0) {
         close(rank->copy.file);

@@ -88,7 +88,7 @@ void co_proxy_close(struct co_proxy *proxy)
     }
     co_proxy_ends_close(proxy);
     for (int i = 0; i < proxy->config.proxies; i++) {
-        free(proxy->peers[i].words);
+        free(proxy->peers[i].controls);
     }
     proxy_free(proxy);
 }
@@ -271,7 +271,7 @@ int co_proxy_take(struct co_proxy *proxy, int peer, enum co_carrier_connection c
 void co_proxy_peer_lost(struct co_proxy *proxy, int peer)
 {
     proxy->peers[peer].is_lost = true;
-    proxy->peers[peer].word_count = 0;
+    proxy->peers[peer].control_count = 0;
     for (int i = 0; i < proxy->config.ranks; i++) {
         if (proxy->proxy_of_rank[i] == peer) {
             co_proxy_ends_gone(proxy, (uint32_t)i);
@@ -342,20 +342,20 @@ static void left_say(struct co_proxy *proxy, int peer)
 }
 
 // To ranks of our own. A word for which there is no memory waits for the next turn: nobody else could be blamed for it.
-static void words_hear(struct co_proxy *proxy)
+static void controls_hear(struct co_proxy *proxy)
 {
     struct co_proxy_peer *self = &proxy->peers[proxy->config.self];
     size_t kept = 0;
 
-    for (size_t i = 0; i < self->word_count; i++) { // more may come meanwhile
-        struct co_proxy_word word = self->words[i];
-        int error = co_proxy_ends_hear(proxy, proxy->config.self, word.kind, &word.key);
+    for (size_t i = 0; i < self->control_count; i++) { // more may come meanwhile
+        struct co_proxy_control control = self->controls[i];
+        int error = co_proxy_ends_hear(proxy, proxy->config.self, control.kind, &control.key);
         assert(error != -EPROTO);
         if (error != 0) {
-            self->words[kept++] = word;
+            self->controls[kept++] = control;
         }
     }
-    self->word_count = kept;
+    self->control_count = kept;
 }
 
 bool co_proxy_progress(struct co_proxy *proxy)
@@ -363,7 +363,7 @@ bool co_proxy_progress(struct co_proxy *proxy)
     bool has_more = false;
 
     calls_advance(proxy);
-    words_hear(proxy);
+    controls_hear(proxy);
     for (int i = 0; i < proxy->config.proxies; i++) {
         if (peer_can_move(proxy, i)) {
             if (has_left_to_say(proxy, i)) {
@@ -376,11 +376,11 @@ bool co_proxy_progress(struct co_proxy *proxy)
     calls_advance(proxy);
     for (int i = 0; i < proxy->config.proxies; i++) {
         if (i != proxy->config.self) {
-            co_proxy_words_send(proxy, i);
+            co_proxy_control_send(proxy, i);
         }
         has_more = has_more || peer_can_move(proxy, i);
     }
-    return has_more || proxy->peers[proxy->config.self].word_count > 0;
+    return has_more || proxy->peers[proxy->config.self].control_count > 0;
 }
 
 const struct co_proxy_counts *co_proxy_counts(const struct co_proxy *proxy)

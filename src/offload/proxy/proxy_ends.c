@@ -2,8 +2,8 @@
 //
 // Ends of messages: their numbers, and what each end's proxy says of it to the other's. From its call on an end is in a
 // table under its number; what the other side says before that is left there as a mark. What is said to a rank of this
-// same proxy takes the same way, through the words of a turn, so nothing here calls itself. Called by the executor, by
-// transfers and by proxy_core.c; hot.
+// same proxy takes the same way, through the control messages of a turn, so nothing here calls itself. Called by the
+// executor, by transfers and by proxy_core.c; hot.
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static struct co_proxy_table *sequences_of(struct co_proxy *proxy, bool is_send)
 // There is room: two for each end that is not over.
 static void say(struct co_proxy *proxy, const struct co_proxy_end *end, enum co_offload_record_kind kind)
 {
-    co_proxy_word_say(co_proxy_peer_of(proxy, co_proxy_end_other(end)), kind, &end->node.key);
+    co_proxy_control_queue(co_proxy_peer_of(proxy, co_proxy_end_other(end)), kind, &end->node.key);
 }
 
 // The other end hears that nothing will come, or be taken. Where it has not been heard of yet its rank may never call
@@ -74,7 +74,7 @@ void co_proxy_mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, 
 
 int co_proxy_end_reserve(struct co_proxy *proxy, const struct co_proxy_end *end)
 {
-    int error = co_proxy_words_reserve(co_proxy_peer_of(proxy, co_proxy_end_other(end)));
+    int error = co_proxy_control_reserve(co_proxy_peer_of(proxy, co_proxy_end_other(end)));
     return error == 0 ? co_proxy_table_reserve(table_of(proxy, end->is_send), 1) : error;
 }
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "offload/proxy/proxy_quick.h"
+#include "offload/proxy/proxy_bounded_close.h"
 
 enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 16, CROWDED_A_TURN = 16 };
 #define DEAF_NS (100 * CO_NS_PER_MS) // without descriptors: nobody is accepted for so long
@@ -75,7 +75,7 @@ int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy
     if (listener == NULL) {
         return -ENOMEM;
     }
-    co_proxy_quick_open();
+    co_proxy_bounded_open();
     listener->config = *config;
     for (int i = 0; i < CO_PROXY_STRANGERS; i++) {
         listener->strangers[i].socket = -1;
@@ -104,9 +104,9 @@ int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy
 static void stranger_leave(struct stranger *stranger, bool is_handed_on)
 {
     if (!is_handed_on) {
-        co_proxy_quick_close(stranger->socket);
+        co_proxy_bounded_close(stranger->socket);
         if (stranger->segment >= 0) {
-            co_proxy_quick_close(stranger->segment);
+            co_proxy_bounded_close(stranger->segment);
         }
     }
     stranger->socket = -1;
@@ -121,7 +121,7 @@ void co_proxy_listener_close(struct co_proxy_listener *listener)
         }
     }
     close(listener->epoll);
-    co_proxy_quick_close(listener->socket); // with those who have not been accepted
+    co_proxy_bounded_close(listener->socket); // with those who have not been accepted
     free(listener);
 }
 
@@ -158,7 +158,7 @@ static void stranger_enter(struct co_proxy_listener *listener, int socket, const
     listener->counts.accepted++;
     if (peer->user != getuid()) {
         listener->counts.foreign++;
-        co_proxy_quick_close(socket);
+        co_proxy_bounded_close(socket);
         return;
     }
     struct stranger *stranger = oldest(listener, true);
@@ -167,7 +167,7 @@ static void stranger_enter(struct co_proxy_listener *listener, int socket, const
     }
     if (watch(listener, EPOLL_CTL_ADD, socket, EPOLLIN) != 0) {
         listener->counts.crowded++;
-        co_proxy_quick_close(socket);
+        co_proxy_bounded_close(socket);
         return;
     }
     *stranger = (struct stranger){
@@ -244,13 +244,13 @@ static int stranger_hear(const struct co_proxy_listener *listener, struct strang
                          struct co_offload_hello *hello)
 {
     int fd;
-    ssize_t came = co_proxy_quick_receive(stranger->socket, stranger->bytes + stranger->count,
-                                          sizeof stranger->bytes - stranger->count, &fd);
+    ssize_t came = co_proxy_bounded_receive(stranger->socket, stranger->bytes + stranger->count,
+                                            sizeof stranger->bytes - stranger->count, &fd);
     if (came == -EAGAIN) {
         return 0;
     }
     if (fd >= 0 && stranger->segment >= 0) {
-        co_proxy_quick_close(fd);
+        co_proxy_bounded_close(fd);
         return -EPROTO;
     }
     stranger->segment = fd >= 0 ? fd : stranger->segment;

@@ -20,7 +20,7 @@
 #include "offload/proxy/proxy_bell.h"
 #include "offload/proxy/proxy_connected.h"
 #include "offload/proxy/proxy_peers.h"
-#include "offload/proxy/proxy_quick.h"
+#include "offload/proxy/proxy_bounded_close.h"
 #include "offload/proxy/proxy_status.h"
 
 // Turns with something to do between two looks at the descriptors.
@@ -211,7 +211,7 @@ void co_proxy_process_close(struct co_proxy_process *process)
         close(process->epoll);
     }
     if (process->starter >= 0) {
-        co_proxy_quick_close(process->starter);
+        co_proxy_bounded_close(process->starter);
     }
     free(process->processes);
     free(process->proxy_of_rank);
@@ -266,13 +266,13 @@ static void rank_welcome(struct co_proxy_process *process, const struct co_proxy
                                          .ends_max = process->job.ends_max};
 
     process->counts.copying += is_copying;
-    co_proxy_quick_close(arrival->segment); // it is mapped, or none
+    co_proxy_bounded_close(arrival->segment); // it is mapped, or none
     co_offload_welcome_encode(bytes, &welcome);
     // A rank that cannot be told is gone, and so will be seen.
     (void)co_local_send(arrival->socket, bytes, sizeof bytes,
                         error == 0 ? process->ranks[arrival->hello.rank].bell : -1);
     if (error != 0) {
-        co_proxy_quick_close(arrival->socket);
+        co_proxy_bounded_close(arrival->socket);
     }
 }
 
@@ -289,7 +289,7 @@ static void status_tell(struct co_proxy_process *process, const struct co_proxy_
                                   .strangers = co_proxy_listener_counts(process->listener)});
 
     (void)co_local_send(arrival->socket, text, (size_t)length, -1); // a socket that is new has room for it
-    co_proxy_quick_close(arrival->socket);
+    co_proxy_bounded_close(arrival->socket);
 }
 
 static void arrivals_take(struct co_proxy_process *process, uint64_t now_ns)
@@ -321,7 +321,7 @@ static void event_take(struct co_proxy_process *process, enum watched what, int 
 {
     bool is_here = process->ranks[rank].is_here; // else it went by another event of this turn
     if (what == WATCHED_STARTER) {               // it has nothing more to say: what it had is known
-        co_proxy_quick_close(process->starter);
+        co_proxy_bounded_close(process->starter);
         process->starter = -1;
         process->has_starter_left = true;
     } else if (what == WATCHED_PROCESS && is_here) {

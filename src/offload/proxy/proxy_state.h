@@ -135,17 +135,17 @@ struct co_proxy_rank {
     uint32_t member_count;     // of its teams, closed ones that calls still need among them
 };
 
-struct co_proxy_word { // something to say to a peer
+struct co_proxy_control { // something to say to a peer
     enum co_offload_record_kind kind;
     struct co_offload_key key;
 };
 
 struct co_proxy_peer {
     bool is_lost;
-    size_t left_said;              // it has been told of so many of `left`
-    struct co_proxy_link outgoing; // sends that could move, in turn
-    struct co_proxy_word *words;   // to say in this turn; there is room for two of each end
-    size_t word_count, word_room;
+    size_t left_said;                  // it has been told of so many of `left`
+    struct co_proxy_link outgoing;     // sends that could move, in turn
+    struct co_proxy_control *controls; // to say in this turn; there is room for two of each end
+    size_t control_count, control_room;
     size_t end_count; // of messages from or to it that are not over
     uint64_t opening; // the last team with members there,
     bool has_to_ask;  // of which some are new here
@@ -230,10 +230,11 @@ static inline enum co_proxy_team_knows co_proxy_team_knows(const struct co_proxy
                                        : CO_PROXY_TEAM_CALLED;
 }
 
-// proxy_words.c
-int co_proxy_words_reserve(struct co_proxy_peer *peer); // two more, beside two of each end. -ENOMEM
-void co_proxy_word_say(struct co_proxy_peer *peer, enum co_offload_record_kind kind, const struct co_offload_key *key);
-void co_proxy_words_send(struct co_proxy *proxy, int peer); // to another proxy
+// proxy_control.c
+int co_proxy_control_reserve(struct co_proxy_peer *peer); // two more, beside two of each end. -ENOMEM
+void co_proxy_control_queue(struct co_proxy_peer *peer, enum co_offload_record_kind kind,
+                            const struct co_offload_key *key);
+void co_proxy_control_send(struct co_proxy *proxy, int peer); // to another proxy
 
 // proxy_ends.c
 // Takes the message's number. -ENOMEM, -ENOSPC.
@@ -260,12 +261,12 @@ void co_proxy_mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, 
 int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload_key *key, struct co_proxy_end **out);
 void co_proxy_ends_close(struct co_proxy *proxy);
 
-// proxy_passed.c
+// proxy_purge.c
 // All that has to do with that rank ends.
 void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank);
 // What was said of messages of that team below that number, which that rank of ours will not call any more: late words,
 // that came while it had the team closed.
-void co_proxy_ends_pass(struct co_proxy *proxy, uint32_t rank, uint64_t team, uint64_t below);
+void co_proxy_marks_purge(struct co_proxy *proxy, uint32_t rank, uint64_t team, uint64_t below);
 
 // proxy_executor.c
 int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struct co_proxy_group *group,

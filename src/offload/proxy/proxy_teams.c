@@ -90,9 +90,9 @@ static int calls_ask(struct co_proxy *proxy, const struct co_proxy_team *team, u
     for (uint32_t i = 0; i < team->peer_count && error == 0; i++) {
         struct co_proxy_peer *peer = &proxy->peers[team->peers[i]];
         if (peer->has_to_ask && team->peers[i] != (uint32_t)proxy->config.self) {
-            error = co_proxy_words_reserve(peer);
+            error = co_proxy_control_reserve(peer);
             if (error == 0) {
-                co_proxy_word_say(peer, CO_OFFLOAD_RECORD_ASK, &key);
+                co_proxy_control_queue(peer, CO_OFFLOAD_RECORD_ASK, &key);
             }
         }
     }
@@ -159,7 +159,7 @@ int co_proxy_team_open(struct co_proxy *proxy, int number, const struct co_offlo
         return error == -EEXIST ? -EPROTO : error;
     }
     if (command->begun > 0 && was_said_of(proxy, team)) { // else both tables are walked for nothing
-        co_proxy_ends_pass(proxy, (uint32_t)number, team->id, team->next);
+        co_proxy_marks_purge(proxy, (uint32_t)number, team->id, team->next);
     }
     rank->member_count += count;
     proxy->counts.operations += count;
@@ -243,7 +243,7 @@ void co_proxy_team_called(struct co_proxy *proxy, const struct co_proxy_team *te
     called_raise(proxy, own, count);
     for (uint32_t i = 0; i < peer_count; i++) {
         if (peers[i] != (uint32_t)proxy->config.self) {
-            co_proxy_word_say(&proxy->peers[peers[i]], CO_OFFLOAD_RECORD_CALLED, &key);
+            co_proxy_control_queue(&proxy->peers[peers[i]], CO_OFFLOAD_RECORD_CALLED, &key);
         }
     }
 }
@@ -257,9 +257,9 @@ static int ask_answer(struct co_proxy *proxy, int peer, uint64_t id)
         uint64_t count = team != NULL ? team->members[team->place]->count : 0;
         if (count > 0) {
             struct co_offload_key key = key_of(id, i, count);
-            error = co_proxy_words_reserve(&proxy->peers[peer]);
+            error = co_proxy_control_reserve(&proxy->peers[peer]);
             if (error == 0) {
-                co_proxy_word_say(&proxy->peers[peer], CO_OFFLOAD_RECORD_CALLED, &key);
+                co_proxy_control_queue(&proxy->peers[peer], CO_OFFLOAD_RECORD_CALLED, &key);
             }
         }
     }

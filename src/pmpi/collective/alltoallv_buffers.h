@@ -6,7 +6,7 @@
 #ifndef CASTOFF_PMPI_COLLECTIVE_ALLTOALLV_BUFFERS_H
 #define CASTOFF_PMPI_COLLECTIVE_ALLTOALLV_BUFFERS_H
 
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 #include "pmpi/collective/routing.h"
 
 // One direction of what the program said: by rank, places count in extents of the type.

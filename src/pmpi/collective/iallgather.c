@@ -2,11 +2,11 @@
 //
 // MPI_Iallgather and MPIX_Allgather_init, by the engine or by proxies. The receive type is held when it is needed at
 // the end. Hot.
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/collective/gather_buffers.h"
 #include "pmpi/collective/persistent_collectives.h"
 
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 
 struct gather {
     struct co_nonblocking common;
@@ -81,7 +81,7 @@ static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ial
                                                 .keep = keep,
                                                 .begin = begin,
                                                 .submit = submit,
-                                                .refuse = co_carried_refuse_gather,
+                                                .refuse = co_offloaded_refuse_gather,
                                                 .unpack = unpack,
                                                 .close = close};
 
@@ -103,7 +103,7 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gather_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
-    gather->common.is_carried = gather->call.is_by_proxies =
+    gather->common.is_offloaded = gather->call.is_by_proxies =
         co_route_by_proxies(gather->call.communicator, which, which, gather->call.block_bytes);
     return reason;
 }

@@ -2,11 +2,11 @@
 //
 // MPI_Iallgatherv and MPIX_Allgatherv_init, by the engine or by proxies. The receive type is held when it is needed at
 // the end, as are counts and places. Hot.
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/collective/gatherv_buffers.h"
 #include "pmpi/collective/persistent_collectives.h"
 
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ial
                                                 .keep = keep,
                                                 .begin = begin,
                                                 .submit = submit,
-                                                .refuse = co_carried_refuse_gather,
+                                                .refuse = co_offloaded_refuse_gather,
                                                 .unpack = unpack,
                                                 .close = close};
 
@@ -177,7 +177,7 @@ static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call w
     enum co_reason reason = co_gatherv_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
     gather->common.bytes = gather->call.block_bytes;
-    gather->common.is_carried = gather->call.is_by_proxies;
+    gather->common.is_offloaded = gather->call.is_by_proxies;
     return reason;
 }
 

@@ -3,11 +3,11 @@
 // MPI_Ialltoall and MPIX_Alltoall_init. The receive type is held when it is needed at the end. The buffers are, as
 // proxies want them, a block of bytes for each rank, one behind the other, and the same from each: the program's own
 // where its types allow that. Hot.
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/collective/persistent_collectives.h"
 #include "pmpi/collective/routing.h"
 
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 #include "pmpi/datatype/packing.h"
 
 #include <errno.h>
@@ -189,14 +189,14 @@ static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ial
                                                 .fill = fill,
                                                 .keep = keep,
                                                 .submit = submit,
-                                                .refuse = co_carried_refuse_exchange,
+                                                .refuse = co_offloaded_refuse_exchange,
                                                 .unpack = unpack,
                                                 .close = close};
 
 static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, int send_count,
                                    MPI_Datatype send_type, void *receive, int receive_count, MPI_Datatype receive_type)
 {
-    return (struct exchange){.common = {.kind = &kind, .ticket = ticket, .is_carried = true},
+    return (struct exchange){.common = {.kind = &kind, .ticket = ticket, .is_offloaded = true},
                              .call = {.send = send,
                                       .send_count = send_count,
                                       .send_type = send_type,

@@ -2,7 +2,7 @@
 //
 // MPI_Ialltoallv and MPIX_Alltoallv_init. Types and arrays are held when they are needed at the end. Hot.
 #include "pmpi/collective/alltoallv_buffers.h"
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/collective/gatherv_buffers.h"
 #include "pmpi/collective/persistent_collectives.h"
 
@@ -100,7 +100,7 @@ static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ial
                                                 .fill = fill,
                                                 .keep = keep,
                                                 .submit = submit,
-                                                .refuse = co_carried_refuse_exchange,
+                                                .refuse = co_offloaded_refuse_exchange,
                                                 .unpack = unpack,
                                                 .close = close};
 
@@ -108,7 +108,7 @@ static struct exchange exchange_of(struct co_call_ticket ticket, const void *sen
                                    const struct co_alltoallv_side *sending, const struct co_alltoallv_side *receiving)
 {
     return (struct exchange){
-        .common = {.kind = &kind, .ticket = ticket, .is_carried = true},
+        .common = {.kind = &kind, .ticket = ticket, .is_offloaded = true},
         .call = {.send_buffer = send, .receive_buffer = receive, .send = *sending, .receive = *receiving}};
 }
 

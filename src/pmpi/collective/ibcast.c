@@ -3,10 +3,10 @@
 // MPI_Ibcast and MPIX_Bcast_init, by the engine or by proxies. The type is held when a packed copy is unpacked at the
 // end. Hot.
 #include "pmpi/collective/bcast_buffers.h"
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/collective/persistent_collectives.h"
 
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 
 struct broadcast {
     struct co_nonblocking common;
@@ -95,7 +95,7 @@ static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm, enum co_
     enum co_reason reason = co_bcast_route(&broadcast->call, comm, which);
     broadcast->common.communicator = broadcast->call.communicator;
     broadcast->common.bytes = broadcast->call.bytes;
-    broadcast->common.is_carried = broadcast->call.is_by_proxies =
+    broadcast->common.is_offloaded = broadcast->call.is_by_proxies =
         co_route_by_proxies(broadcast->call.communicator, which, which, broadcast->call.bytes);
     return reason;
 }

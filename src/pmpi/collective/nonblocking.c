@@ -3,7 +3,7 @@
 // The life of a nonblocking collective, and what of it is the engine's.
 #include "pmpi/collective/nonblocking.h"
 
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/datatype/datatypes.h"
 #include "pmpi/life/failure.h"
@@ -77,7 +77,7 @@ static void forget(const struct co_nonblocking *operation)
     co_task_release(operation->task);
 }
 
-const struct co_nonblocking_carrier co_nonblocking_by_engine = {.need_team = need_team,
+const struct co_nonblocking_backend co_nonblocking_by_engine = {.need_team = need_team,
                                                                 .open_own_team = open_own_team,
                                                                 .close_team = close_team,
                                                                 .give_up = give_up,
@@ -164,18 +164,18 @@ static int fail_to_start(const struct co_nonblocking *operation, struct co_nonbl
     if (request != NULL) {
         co_request_handles_give(request);
     }
-    co_nonblocking_carrier_of(operation)->give_up(operation, error);
+    co_nonblocking_backend_of(operation)->give_up(operation, error);
     return fail(operation, comm, error);
 }
 
-// For each carrier by itself.
-static inline __attribute__((always_inline)) int take(struct co_nonblocking *operation, bool is_carried, MPI_Comm comm,
-                                                      MPI_Request *handle)
+// For each backend by itself.
+static inline __attribute__((always_inline)) int take(struct co_nonblocking *operation, bool is_offloaded,
+                                                      MPI_Comm comm, MPI_Request *handle)
 {
     if (operation->ticket.began_ns != 0) {
         co_report_sites_add(operation->ticket.call, CO_TAKE);
     }
-    int error = is_carried ? co_carried_by_proxies.need_team(operation) : need_team(operation);
+    int error = is_offloaded ? co_nonblocking_by_proxies.need_team(operation) : need_team(operation);
     if (error != 0) {
         return fail(operation, comm, error);
     }
@@ -184,18 +184,18 @@ static inline __attribute__((always_inline)) int take(struct co_nonblocking *ope
     struct co_nonblocking *started = request == NULL ? NULL : co_nonblocking_copy(operation);
     error = started == NULL ? -ENOMEM : kind->prepare(started);
     if (error == 0) {
-        error = is_carried ? co_carried_by_proxies.begin(started) : kind->begin(started);
+        error = is_offloaded ? co_nonblocking_by_proxies.begin(started) : kind->begin(started);
     }
     if (error != 0) {
         return fail_to_start(operation, started, request, comm, error);
     }
-    co_request_start(request, &kind->once[is_carried], started, operation->communicator);
+    co_request_start(request, &kind->once[is_offloaded], started, operation->communicator);
     *handle = request->handle;
     return MPI_SUCCESS;
 }
 
 int co_nonblocking_take(struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle)
 {
-    return __builtin_expect(operation->is_carried, 0) ? take(operation, true, comm, handle)
-                                                      : take(operation, false, comm, handle);
+    return __builtin_expect(operation->is_offloaded, 0) ? take(operation, true, comm, handle)
+                                                        : take(operation, false, comm, handle);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What nonblocking collectives have in common, and the starts of persistent ones: behind a request stands an engine's
-// task, or what proxies carry (carried.h). The call starts it and returns; buffers and status are finished by the
+// task, or what proxies carry (offloaded.h). The call starts it and returns; buffers and status are finished by the
 // completing call. Hot; the thread of the call.
 #ifndef CASTOFF_PMPI_COLLECTIVE_NONBLOCKING_H
 #define CASTOFF_PMPI_COLLECTIVE_NONBLOCKING_H
@@ -13,8 +13,8 @@ struct co_nonblocking;
 struct co_proxied_call;
 struct co_proxied_team;
 
-// What carries operations: the engine, or proxies (carried.h).
-struct co_nonblocking_carrier {
+// What runs operations: the engine, or proxies (offloaded.h).
+struct co_nonblocking_backend {
     // The communicator's team, for its next operation. 0 or -errno: nobody waits for this member.
     int (*need_team)(struct co_nonblocking *operation);
     int (*begin)(void *operation); // once it is prepared. 0 or -errno. NULL: its kind's
@@ -25,7 +25,7 @@ struct co_nonblocking_carrier {
     void (*give_up)(const struct co_nonblocking *operation, int error);
     void (*forget)(const struct co_nonblocking *operation); // what is left of its last start
 };
-extern const struct co_nonblocking_carrier co_nonblocking_by_engine;
+extern const struct co_nonblocking_backend co_nonblocking_by_engine;
 
 // One of the calls. The functions get the whole operation, whose first member is struct co_nonblocking. 0 or -errno.
 struct co_nonblocking_kind {
@@ -55,8 +55,8 @@ struct co_nonblocking {
         struct co_proxied_team *proxied_team;
     };
     struct co_call_ticket ticket;
-    bool is_carried; // by proxies
-    size_t bytes;    // for the report
+    bool is_offloaded; // by proxies
+    size_t bytes;      // for the report
     union {
         struct co_task *task;
         struct co_proxied_call *proxied; // NULL: none is under way

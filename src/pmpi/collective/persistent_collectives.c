@@ -4,7 +4,7 @@
 // only pack anew what was packed. Where the program may have buffers on a device each start looks again.
 #include "pmpi/collective/persistent_collectives.h"
 
-#include "pmpi/collective/carried.h"
+#include "pmpi/collective/offloaded.h"
 #include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/report/report_sites.h"
@@ -44,7 +44,7 @@ static int start(struct co_mpi_request *request)
     int error = refill(planned);
     error = error == 0 ? planned->begin(operation) : error;
     if (error != 0) {
-        co_nonblocking_carrier_of(operation)->give_up(operation, error);
+        co_nonblocking_backend_of(operation)->give_up(operation, error);
         co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
         return error;
     }
@@ -55,14 +55,14 @@ static int start(struct co_mpi_request *request)
 static void leave_team(struct co_persistent *persistent)
 {
     const struct co_nonblocking *operation = ((struct planned *)persistent)->operation;
-    co_nonblocking_carrier_of(operation)->close_team(operation);
+    co_nonblocking_backend_of(operation)->close_team(operation);
 }
 
 static void release(struct co_persistent *persistent)
 {
     struct planned *planned = (struct planned *)persistent;
     leave_team(persistent);
-    co_nonblocking_carrier_of(planned->operation)->forget(planned->operation);
+    co_nonblocking_backend_of(planned->operation)->forget(planned->operation);
     co_nonblocking_let_go(planned->operation);
     free(planned);
 }
@@ -86,8 +86,8 @@ static struct planned *plan(const struct co_nonblocking *operation)
     }
     planned->persistent = (struct co_persistent){.kind = &kind, .communicator = operation->communicator};
     planned->operation = co_nonblocking_copy(operation);
-    planned->begin = operation->is_carried ? co_carried_by_proxies.begin : operation->kind->begin;
-    planned->started = &operation->kind->persistent[operation->is_carried];
+    planned->begin = operation->is_offloaded ? co_nonblocking_by_proxies.begin : operation->kind->begin;
+    planned->started = &operation->kind->persistent[operation->is_offloaded];
     if (planned->operation == NULL || planned->operation->kind->keep(planned->operation) != 0) {
         free_planned(planned);
         return NULL;
@@ -118,7 +118,7 @@ enum co_reason co_persistent_collective_make(const struct co_nonblocking *operat
     reason = reason == CO_TAKE && planned == NULL ? CO_NO_MEMORY : reason;
     struct co_nonblocking *own = planned == NULL ? NULL : planned->operation;
     struct co_nonblocking nobodys = {.communicator = operation->communicator};
-    reason = co_nonblocking_carrier_of(operation)->open_own_team(own != NULL ? own : &nobodys, reason);
+    reason = co_nonblocking_backend_of(operation)->open_own_team(own != NULL ? own : &nobodys, reason);
     if (reason != CO_TAKE) {
         free_planned(planned);
         if (request != NULL) {

@@ -4,7 +4,7 @@
 #include "pmpi/communicator/communicator_proxies.h"
 
 #include "base/hash_map.h"
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 #include "pmpi/communicator/communicators.h"
 
 static struct {

@@ -6,7 +6,7 @@
 #define CASTOFF_PMPI_LIFE_PROXIES_H
 
 #include "engine/engine.h"
-#include "offload/proxied/proxied.h"
+#include "offload/collective/proxied_collective.h"
 
 // Collective, once the engine is open and before there is a communicator. Where settings want none: nothing.
 void co_proxies_open(const struct co_bootstrap *bootstrap);

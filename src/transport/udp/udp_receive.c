@@ -179,18 +179,25 @@ static int drain_busy(struct co_udp *udp, unsigned budget, struct co_udp_taken *
     return drain(udp, receiver->busy, budget, taken, deliver, arg);
 }
 
+// Each gets its part first, and who has more then what the others have left: anybody may send to one socket faster than
+// it can be read, and shall not keep the others from being read at all.
 static int drain_ready(struct co_udp *udp, uint32_t bits, unsigned budget, struct co_udp_taken *taken,
                        co_deliver_fn deliver, void *arg)
 {
     int ready[CO_UDP_GROUPS_MAX + 1], error = 0;
     unsigned count = list_ready(udp, bits, ready), most = 0;
     udp->receiver.busy = CO_UDP_NOBODY;
-    for (unsigned i = 0; i < count && taken->datagrams < budget && !error; i++) {
-        unsigned before = taken->datagrams;
-        error = drain(udp, ready[i], budget, taken, deliver, arg);
-        if (taken->datagrams - before > most) {
-            most = taken->datagrams - before;
-            udp->receiver.busy = ready[i];
+    for (unsigned left = count, more = 0; left > 0 && taken->datagrams < budget && !error; left = more, more = 0) {
+        for (unsigned i = 0; i < left && taken->datagrams < budget && !error; i++) {
+            unsigned before = taken->datagrams, part = (budget - before + left - i - 1) / (left - i);
+            error = drain(udp, ready[i], before + part, taken, deliver, arg);
+            if (taken->datagrams - before > most) {
+                most = taken->datagrams - before;
+                udp->receiver.busy = ready[i];
+            }
+            if (taken->datagrams - before >= part) {
+                ready[more++] = ready[i];
+            }
         }
     }
     return error;

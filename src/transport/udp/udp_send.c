@@ -10,7 +10,8 @@
 #include "base/counters.h"
 #include "transport/udp/udp_state.h"
 
-#define RETRIES 8 // of a call, after errors that may belong to earlier datagrams
+#define RETRIES 8           // of a call, after errors that may belong to earlier datagrams
+#define GSO_REFUSED_MOST 16 // batches in a row: anybody can write errors faster than a few calls are tried again
 
 static unsigned add_pieces(struct iovec *pieces, const struct co_tx_datagram *datagram)
 {
@@ -175,6 +176,17 @@ static void end_refusals(struct co_udp_refusals *row)
     }
 }
 
+// Of a batch some has left; where its start `had_to` leave plain, it was the offload that the kernel refused.
+static void note_offload(struct co_udp *udp, bool had_to, bool offloaded)
+{
+    // relaxed, all of it: another sender finds it out by itself
+    if (had_to && co_add_relaxed(&udp->gso_refused, 1) + 1 >= GSO_REFUSED_MOST) {
+        co_store_relaxed(&udp->has_gso, false);
+    } else if (offloaded && co_load_relaxed(&udp->gso_refused) != 0) {
+        co_store_relaxed(&udp->gso_refused, 0);
+    }
+}
+
 // An error may be ICMP's word on an earlier datagram. Whether it is cannot be told: its entry in the error queue may
 // have been read by another thread, or have found no room there. So some errors of a call are tried again, whatever
 // they say.
@@ -201,12 +213,10 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
         int sent = offloaded ? send_offloaded(udp, &address, batch + done, count - done, &run)
                              : send_plain(udp, &address, batch + done, count - done, &run);
         if (sent >= 0) {
+            note_offload(udp, is_plain && done == 0, offloaded && run > 1);
             done += (unsigned)sent;
             end_refusals(co_udp_refusals_of(udp, to));
             end_refusals(&udp->full);
-            if (is_plain) {                             // so it was the offload that the kernel refused
-                co_store_relaxed(&udp->has_gso, false); // relaxed: another sender finds it out by itself
-            }
             continue;
         }
         switch (judge(-sent, offloaded && run > 1)) {

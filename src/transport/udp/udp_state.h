@@ -132,6 +132,7 @@ struct co_udp {
     struct co_udp *next_opened;
     struct co_udp_lane *lanes[CO_UDP_GROUPS_MAX]; // NULL: the group is received by poll
     _Atomic bool has_gso;                         // a sender may find out that an interface has none
+    _Atomic unsigned gso_refused;                 // batches in a row that left only without
     bool has_gro;
     size_t receive_buffer_asked;
     struct sockaddr_in *peers; // by world rank, after co_udp_connect

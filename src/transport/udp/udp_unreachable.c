@@ -17,6 +17,7 @@
 #include "transport/udp/udp_state.h"
 
 #define QUOTED_BYTES 64 // of a datagram: its head, which no other one has
+#define READ_AT_ONCE 64 // of the queue, which anybody may fill faster than it is read
 
 int co_udp_told_open(struct co_udp_told *told, int peers)
 {
@@ -88,7 +89,7 @@ static uint64_t fingerprint(const uint8_t *bytes, size_t count)
 
 void co_udp_unreachable_note(struct co_udp *udp)
 {
-    while (co_udp_is_own(udp, CO_UDP_UNICAST)) {
+    for (int i = 0; i < READ_AT_ONCE && co_udp_is_own(udp, CO_UDP_UNICAST); i++) {
         struct sockaddr_in address = {0};
         uint8_t start_of_datagram[QUOTED_BYTES];
         struct iovec piece = {.iov_base = start_of_datagram, .iov_len = sizeof start_of_datagram};

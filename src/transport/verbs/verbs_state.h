@@ -14,7 +14,7 @@
 #include "transport/registration_cache.h"
 #include "transport/verbs.h"
 #include "transport/verbs/verbs_completions.h"
-#include "transport/verbs/verbs_queue_pair.h"
+#include "transport/verbs/verbs_queue_pair_states.h"
 
 #define CO_VERBS_GRH 40                          // bytes in front of what a datagram queue pair receives
 #define CO_VERBS_BATCH 32                        // work requests or completions at once

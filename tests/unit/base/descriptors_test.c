@@ -75,6 +75,26 @@ static void no_more_are_counted_than_wanted(void **state)
     assert_int_equal(co_descriptors_left(7), 7);
 }
 
+static void numbers_of_closed_streams_are_kept_and_given_back(void **state)
+{
+    (void)state;
+    int above = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+    close(STDIN_FILENO);
+    co_descriptors_keep_streams();
+    int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(other > STDERR_FILENO);
+    co_descriptors_give_streams();
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    co_descriptors_keep_streams();
+    co_descriptors_give_streams();
+    assert_int_equal(dup2(above, STDIN_FILENO), STDIN_FILENO);
+    co_descriptors_keep_streams(); // none to keep
+    co_descriptors_give_streams();
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0);
+    close(other);
+    close(above);
+}
+
 static volatile sig_atomic_t told;
 
 static void note_signal(int number)
@@ -241,6 +261,7 @@ int main(void)
         cmocka_unit_test(what_is_left_can_be_opened),
         cmocka_unit_test(holes_are_found_among_many_files),
         cmocka_unit_test(no_more_are_counted_than_wanted),
+        cmocka_unit_test(numbers_of_closed_streams_are_kept_and_given_back),
         cmocka_unit_test(a_number_of_another_file_is_not_taken_for_the_first),
         cmocka_unit_test(eventfds_and_sockets_are_known_again),
         cmocka_unit_test(a_raised_one_is_not_among_the_first),

@@ -255,6 +255,38 @@ static void what_looks_like_one_stays(void **state)
     }
 }
 
+static unsigned opened;
+
+int __real_shm_open(const char *called, int flags, mode_t mode);
+int __wrap_shm_open(const char *called, int flags, mode_t mode);
+
+int __wrap_shm_open(const char *called, int flags, mode_t mode)
+{
+    opened++;
+    return __real_shm_open(called, flags, mode);
+}
+
+// Anybody may make them, and every job would look at all of them before it begins.
+static void a_million_names_cost_no_more_than_some(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000, LOOKED_AT = 1024 };
+    struct co_shm_segment segment;
+    char other[CO_SHM_NAME_MAX];
+    for (unsigned i = 0; i < NAMES; i++) {
+        co_shm_segment_name(other, UINT64_C(0xfeed000000000000) + (uint64_t)getpid(), 1000 + i);
+        close(shm_open(other, O_RDWR | O_CREAT, 0600));
+    }
+    opened = 0;
+    assert_int_equal(co_shm_segment_create(&segment, name, 4096, 0), 0);
+    assert_in_range(opened, 1, LOOKED_AT + 1);
+    co_shm_segment_close(&segment);
+    for (unsigned i = 0; i < NAMES; i++) {
+        co_shm_segment_name(other, UINT64_C(0xfeed000000000000) + (uint64_t)getpid(), 1000 + i);
+        shm_unlink(other);
+    }
+}
+
 static void the_second_creator_is_refused(void **state)
 {
     struct co_shm_segment one, other = {.base = NULL};
@@ -355,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_umask_keeps_its_user_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_of_the_dead_are_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_looks_like_one_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_million_names_cost_no_more_than_some, set_up, tear_down),
         cmocka_unit_test_setup_teardown(those_who_begin_at_once_leave_each_other_theirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_sizes_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_there_is_leaves_nothing, set_up, tear_down),

@@ -53,6 +53,34 @@ static void who_does_not_log_in(void **state)
     assert_non_null(strstr(rig_log, "has not logged in"));
 }
 
+// Lines of so many who come without the secret, as many as there are in the log.
+static unsigned logged(unsigned strangers)
+{
+    unsigned lines = 0;
+    for (unsigned i = 0; i < strangers; i++) {
+        *rig_log = '\0';
+        co_coordinator_stranger_log(rig_coordinator, "10.0.0.9:4", "says nonsense", rig_now);
+        lines += strcmp(rig_log, "10.0.0.9:4: says nonsense") == 0;
+    }
+    return lines;
+}
+
+static void strangers_do_not_fill_the_log(void **state)
+{
+    (void)state;
+    assert_int_equal(logged(3), 3);
+    assert_int_equal(logged(100000), 7);
+    co_coordinator_tick(rig_coordinator, rig_now);
+    assert_string_equal(rig_log, "");
+    rig_now += 1000 * MS;
+    co_coordinator_tick(rig_coordinator, rig_now);
+    assert_string_equal(rig_log, "and 99993 more who have not shown the secret");
+    assert_int_equal(logged(5), 5);
+    rig_now += 1000 * MS;
+    co_coordinator_tick(rig_coordinator, rig_now);
+    assert_string_equal(rig_log, "10.0.0.9:4: says nonsense");
+}
+
 // Rounds are the sender's, what is missing the members', and both for their own group.
 static void words_of_whom_they_are_not(void **state)
 {
@@ -261,6 +289,7 @@ int main(void)
 #define RUN(name) cmocka_unit_test_setup_teardown(name, rig_open, rig_close)
     const struct CMUnitTest tests[] = {
         RUN(who_does_not_log_in),
+        RUN(strangers_do_not_fill_the_log),
         RUN(words_of_whom_they_are_not),
         RUN(a_life),
         RUN(a_member_leaves),

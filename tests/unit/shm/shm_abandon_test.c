@@ -225,7 +225,7 @@ static bool can_copy(void)
 {
     char word = 'a', copy = 0;
 
-    return co_shm_copy_from(getpid(), &copy, (uint64_t)(uintptr_t)&word, 1) == 0;
+    return co_shm_cma_read(getpid(), &copy, (uint64_t)(uintptr_t)&word, 1) == 0;
 }
 
 static void nobody_writes_to_who_has_failed(void **state)

@@ -35,7 +35,7 @@ static int lose_rights(struct shm_rank *self)
     // A common user may still look into one that gave nothing up; root's own may not be looked into any more.
     const struct losers *losers = self->argument;
     SHM_CHECK((!was_root && !(losers->ranks & 1u << next)) ||
-              co_shm_copy_from((pid_t)peer->pid, &word, peer->probe_address, sizeof word) < 0);
+              co_shm_cma_read((pid_t)peer->pid, &word, peer->probe_address, sizeof word) < 0);
     return 0;
 }
 

@@ -2,7 +2,7 @@
 //
 // From two strangers to a connection. Who wants to send makes a queue pair and tells the peer's datagram queue pair its
 // number, again and again until that one says that it has connected to it; whoever is told a number makes a queue pair,
-// too, if there is none, connects it (verbs_queue_pair.h), and tells its own. So both may begin at once, and any
+// too, if there is none, connects it (verbs_queue_pair_states.h), and tells its own. So both may begin at once, and any
 // datagram may be lost or come twice. Warm.
 #include <errno.h>
 #include <stdio.h>

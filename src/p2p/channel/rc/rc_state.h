@@ -10,7 +10,7 @@
 
 #include "base/hash_map.h"
 #include "p2p/channel/rc.h"
-#include "transport/verbs/verbs_queue_pair.h"
+#include "transport/verbs/verbs_queue_pair_states.h"
 
 #define CO_RC_GRH 40           // bytes in front of a datagram
 #define CO_RC_CONNECT_SLOTS 64 // connection requests that may wait

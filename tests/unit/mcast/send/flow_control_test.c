@@ -11,7 +11,7 @@
 
 #include "mcast/send/flow_control.h"
 
-enum { NOW = 1000000, WINDOW = 2 * CO_SEND_QUEUE_JUDGED };
+enum { NOW = 1000000, WINDOW = 2 * CO_PATH_QUEUE_JUDGED };
 
 static void open_window(struct co_send_window *window, uint32_t most, uint32_t shared_most)
 {
@@ -143,10 +143,10 @@ static void loss_is_judged_once_a_window(void **state)
     window.lost = WINDOW / 2;
     for (uint32_t credited = 1; credited < WINDOW; credited++) {
         assert_false(credit(&window, 1, credited));
-        assert_int_equal(window.alone.rate.queue.now, CO_SEND_QUEUE_MOST);
+        assert_int_equal(window.alone.rate.queue.now, CO_PATH_QUEUE_MOST);
     }
     assert_true(credit(&window, 1, WINDOW));
-    assert_int_equal(window.alone.rate.queue.now, CO_SEND_QUEUE_MOST / 2);
+    assert_int_equal(window.alone.rate.queue.now, CO_PATH_QUEUE_MOST / 2);
     assert_int_equal(window.lost, 0);
 }
 
@@ -160,8 +160,8 @@ static void several_senders_have_a_window_of_their_own(void **state)
     send(&window, 4, WINDOW / 4);
     window.lost = WINDOW / 10; // of what four sent
     credit(&window, 4, WINDOW / 4);
-    assert_int_equal(window.shared.rate.queue.now, CO_SEND_QUEUE_MOST / 2);
-    assert_int_equal(window.alone.rate.queue.now, CO_SEND_QUEUE_MOST);
+    assert_int_equal(window.shared.rate.queue.now, CO_PATH_QUEUE_MOST / 2);
+    assert_int_equal(window.alone.rate.queue.now, CO_PATH_QUEUE_MOST);
 }
 
 // Eight senders lose 2 % each, and by chance a little more: a member has lost more than a tenth of what one of them
@@ -175,12 +175,12 @@ static void losses_of_all_senders_are_counted_together(void **state)
         send(&window, 8, 400);
         window.lost += i % 2 == 0 ? 64 : 82;
         credit(&window, 8, window.sent);
-        assert_int_equal(window.shared.rate.queue.now, CO_SEND_QUEUE_MOST);
+        assert_int_equal(window.shared.rate.queue.now, CO_PATH_QUEUE_MOST);
     }
     send(&window, 8, 400);
     window.lost += 83;
     credit(&window, 8, window.sent);
-    assert_int_equal(window.shared.rate.queue.now, CO_SEND_QUEUE_MOST / 2);
+    assert_int_equal(window.shared.rate.queue.now, CO_PATH_QUEUE_MOST / 2);
 }
 
 static void counts_wrap(void **state)

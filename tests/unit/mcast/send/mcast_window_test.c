@@ -12,11 +12,11 @@
 #include "mcast/state/group.h"
 #include "mcast_world.h"
 
-enum { MEMBERS = 4, CHUNK = 100, CHUNKS = CO_SEND_QUEUE_JUDGED };
+enum { MEMBERS = 4, CHUNK = 100, CHUNKS = CO_PATH_QUEUE_JUDGED };
 
 static bool has_learned_of_loss(const struct world *world)
 {
-    return world->group[0]->window.alone.rate.queue.now < CO_SEND_QUEUE_MOST;
+    return world->group[0]->window.alone.rate.queue.now < CO_PATH_QUEUE_MOST;
 }
 
 // Broadcasts of one window each, from member 0; of each one of the others says that it lost so much.

@@ -105,7 +105,7 @@ static void what_short_operations_would_be_paced_by_for_ever_is_forgotten(void *
 {
     (void)state; // 16 KiB of four members on a path without limit: a slow beginning made all of them 20 times as long
     assert_int_equal(rate_after_short_ones(25000), 0);
-    uint64_t fast = WINDOW * UINT64_C(1000000) / CO_SEND_RATE_FAST / CO_SEND_QUEUE_MOST + 1000;
+    uint64_t fast = WINDOW * UINT64_C(1000000) / CO_SEND_RATE_FAST / CO_PATH_QUEUE_MOST + 1000;
     assert_int_equal(rate_after_short_ones(fast), fast); // by which nothing is paced
 }
 

@@ -160,7 +160,7 @@ static void a_fast_path_is_not_paced_until_something_is_lost(void **state)
     (void)state;
     struct path path;
     path_open(&path);
-    uint64_t fast = (uint64_t)WINDOW / CO_SEND_RATE_FAST * CO_NS_PER_S / (CO_SEND_QUEUE_MOST * CO_NS_PER_US);
+    uint64_t fast = (uint64_t)WINDOW / CO_SEND_RATE_FAST * CO_NS_PER_S / (CO_PATH_QUEUE_MOST * CO_NS_PER_US);
     path.rate.best[0] = fast - fast / 100;
     path.rate.least_rtt_ns = RTT_NS;
     assert_true(co_send_rate_pace(&path.rate, 1) > 0);
@@ -168,13 +168,13 @@ static void a_fast_path_is_not_paced_until_something_is_lost(void **state)
     path.rate.best[0] = fast + fast / 100;
     assert_int_equal(co_send_rate_bound(&path.rate, 1), WINDOW);
     assert_int_equal(co_send_rate_allows(&path.rate, 1, false, path.now_ns), UINT32_MAX);
-    co_send_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW);
+    co_path_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW);
     assert_true(co_send_rate_pace(&path.rate, 1) > 0);
     assert_true(co_send_rate_bound(&path.rate, 1) < WINDOW / 4);
     for (int i = 0; i < 200; i++) { // who has lost once stays careful
-        co_send_queue_judge(&path.rate.queue, 0, WINDOW);
+        co_path_queue_judge(&path.rate.queue, 0, WINDOW);
     }
-    assert_int_equal(path.rate.queue.now, CO_SEND_QUEUE_MOST);
+    assert_int_equal(path.rate.queue.now, CO_PATH_QUEUE_MOST);
     assert_true(co_send_rate_pace(&path.rate, 1) > 0);
 }
 
@@ -211,7 +211,7 @@ static void on_a_long_way_the_rate_doubles_until_it_stays(void **state)
     path.rate.flat_rounds = CO_SEND_RATE_FLAT;
     uint64_t now = co_send_rate_now(&path.rate), rtt_us = path.rate.least_rtt_ns / CO_NS_PER_US;
     assert_in_range(co_send_rate_bound(&path.rate, 1), now * rtt_us * 12 / 10000000, now * rtt_us * 13 / 10000000);
-    co_send_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW); // what is lost there ends both
+    co_path_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW); // what is lost there ends both
     assert_int_equal(co_send_rate_bound(&path.rate, 1), now * (rtt_us + path.rate.queue.now) / 1000000);
 }
 

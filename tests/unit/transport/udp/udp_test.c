@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,19 @@
 #include "udp_on_loopback.h"
 
 #define WAIT_MS 10000
+
+static int segments_refused; // of the next sends with segmentation so many
+
+// As a kernel does where an interface cannot, and also when somebody has written "fragmentation needed".
+ssize_t sendmsg(int socket, const struct msghdr *message, int flags)
+{
+    if (message->msg_controllen > 0 && segments_refused > 0) {
+        segments_refused--;
+        errno = EMSGSIZE;
+        return -1;
+    }
+    return syscall(SYS_sendmsg, socket, message, flags);
+}
 
 static void count_bytes(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
 {
@@ -231,6 +246,79 @@ static void other_jobs_are_not_heard(void **state)
     there->ops->close(there);
 }
 
+static bool has_offload(struct co_transport *udp)
+{
+    char text[256];
+    co_udp_describe(udp, text, sizeof text);
+    return strstr(text, "gso yes") != NULL;
+}
+
+// A flood of errors that somebody writes may hit all tries of a send: no more than that one goes without offload.
+static void one_send_without_offload_is_no_interface_without(void **state)
+{
+    (void)state;
+    enum { CALLS = 100, TRIES = 9 };
+    const struct co_tx_datagram batch[] = {{.head = "12345", .head_bytes = 5}, {.head = "67890", .head_bytes = 5}};
+    const struct co_destination group = {CO_TO_GROUP, 0};
+    struct co_udp_config config = udp_on_loopback(udp_fresh_tag());
+    struct co_udp_address address;
+    struct co_transport *udp = udp_opened(&config, &address);
+    bool had_offload = has_offload(udp);
+    for (int i = 0; i < CALLS; i++) {
+        segments_refused = i % 4 == 3 ? 0 : TRIES;
+        assert_int_equal(udp->ops->send(udp, group, batch, 2), 2);
+    }
+    assert_int_equal(has_offload(udp), had_offload);
+    segments_refused = CALLS * TRIES;
+    for (int i = 0; i < CALLS; i++) {
+        assert_int_equal(udp->ops->send(udp, group, batch, 2), 2);
+    }
+    assert_false(has_offload(udp));
+    segments_refused = 0;
+    udp->ops->close(udp);
+}
+
+struct flood {
+    size_t of_group; // datagrams
+};
+
+static void note_group(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
+{
+    (void)immediate;
+    (void)data;
+    ((struct flood *)arg)->of_group += size == 100;
+}
+
+// Who knows no key but a rank's port may send there faster than the rank can read: the groups are read all the same.
+static void a_flooded_socket_leaves_turns_to_the_others(void **state)
+{
+    (void)state;
+    enum { BUDGET = 8, AHEAD = 40, TURNS = 1000 };
+    struct co_udp_config config = udp_on_loopback(udp_fresh_tag());
+    struct co_udp_address addresses[2];
+    struct co_tx_datagram junk[BUDGET];
+    struct flood flood = {0};
+    config.plain = true;
+    struct co_transport *from = udp_opened(&config, &addresses[0]), *to = udp_opened(&config, &addresses[1]);
+    for (int i = 0; i < BUDGET; i++) {
+        junk[i] = (struct co_tx_datagram){.head = "12345", .head_bytes = 5};
+    }
+    assert_int_equal(to->ops->join(to, 2), 0);
+    assert_int_equal(co_udp_connect(from, addresses, 2, 0), 0);
+    for (int turn = 0; turn < TURNS && flood.of_group == 0; turn++) {
+        for (int i = turn == 0 ? 0 : AHEAD - 1; i < AHEAD; i++) {
+            assert_true(from->ops->send(from, (struct co_destination){CO_TO_PEER, 1}, junk, BUDGET) >= 0);
+        }
+        if (turn == 0) {
+            send_one(from, 100);
+        }
+        assert_in_range(to->ops->poll(to, BUDGET, DELIVER_EACH(note_group, &flood)), 0, BUDGET);
+    }
+    assert_int_equal(flood.of_group, 1);
+    from->ops->close(from);
+    to->ops->close(to);
+}
+
 // Hears three datagrams in a process of its own; its status says whether they came.
 static pid_t start_listener(const struct co_udp_config *config, int ready)
 {
@@ -287,9 +375,14 @@ static void processes_of_a_host_each_get_a_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_sleeper_found),     cmocka_unit_test(a_lane_tells_of_more),
-        cmocka_unit_test(connecting_is_checked),    cmocka_unit_test(a_mebibyte_takes_few_system_calls),
-        cmocka_unit_test(other_jobs_are_not_heard), cmocka_unit_test(processes_of_a_host_each_get_a_copy),
+        cmocka_unit_test(what_a_sleeper_found),
+        cmocka_unit_test(a_lane_tells_of_more),
+        cmocka_unit_test(connecting_is_checked),
+        cmocka_unit_test(a_mebibyte_takes_few_system_calls),
+        cmocka_unit_test(other_jobs_are_not_heard),
+        cmocka_unit_test(processes_of_a_host_each_get_a_copy),
+        cmocka_unit_test(a_flooded_socket_leaves_turns_to_the_others),
+        cmocka_unit_test(one_send_without_offload_is_no_interface_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

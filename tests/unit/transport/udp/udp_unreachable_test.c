@@ -7,6 +7,7 @@
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -201,6 +202,40 @@ static int untold_errors_are_survived(void)
     return 0;
 }
 
+// How many messages wait; they are gone then.
+static unsigned take_waiting(int socket)
+{
+    unsigned count = 0;
+    struct msghdr message = {0};
+    while (recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0) {
+        count++;
+    }
+    return count;
+}
+
+// Who writes them faster than they are read is not read for ever.
+static int a_flood_is_read_in_parts(void)
+{
+    enum { MESSAGES = 300, FEW = 10 };
+    struct co_transport *udp = opened();
+    struct pollfd socket;
+    namespace_require(udp->ops->descriptors(udp, &socket, 1, 0) == 1, "a descriptor");
+    for (int i = 0; i < MESSAGES; i++) {
+        tell("127.0.0.9", ICMP_HOST_UNREACH, 1, (uint8_t)i);
+    }
+    udp->ops->poll(udp, 8, take, NULL);
+    namespace_require(take_waiting(socket.fd) >= FEW, "the others have their turn before all is read");
+    namespace_require(first_told(udp, 1) == 2, "and what comes then is heard");
+    udp->ops->close(udp);
+    return 0;
+}
+
+static void a_flood_keeps_nobody(void **state)
+{
+    (void)state;
+    namespace_enter_and(links, a_flood_is_read_in_parts);
+}
+
 static void who_was_sent_to_is_heard(void **state)
 {
     (void)state;
@@ -232,6 +267,7 @@ int main(void)
         cmocka_unit_test(others_keep_nothing_from_leaving),
         cmocka_unit_test(nor_does_a_path_that_somebody_makes_up),
         cmocka_unit_test(nor_do_those_that_nothing_tells_of),
+        cmocka_unit_test(a_flood_keeps_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
