@@ -142,13 +142,14 @@ int co_descriptor_raise(int fd)
     return raised;
 }
 
-static bool is_held[STDERR_FILENO + 1];
+#define STREAMS 3 // standard input, output, errors
+static bool is_held[STREAMS];
 
 // By a file that is there in any surroundings, and that nothing can be written to.
 void co_descriptors_keep_streams(void)
 {
     int file;
-    while ((file = open("/", O_PATH | O_CLOEXEC)) >= 0 && file <= STDERR_FILENO) {
+    while ((file = open("/", O_PATH | O_CLOEXEC)) >= 0 && file < STREAMS) {
         is_held[file] = true;
     }
     if (file >= 0) {
@@ -158,7 +159,7 @@ void co_descriptors_keep_streams(void)
 
 void co_descriptors_give_streams(void)
 {
-    for (int number = 0; number <= STDERR_FILENO; number++) {
+    for (int number = 0; number < STREAMS; number++) {
         if (is_held[number]) {
             close(number);
         }
