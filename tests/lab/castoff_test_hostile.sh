@@ -18,13 +18,6 @@ multicast_address() {
     printf '%d.%d.%d.%d' "0x${address:6:2}" "0x${address:4:2}" "0x${address:2:2}" "0x${address:0:2}"
 }
 
-# What a job's rank on host h1 sends from and hears its peers by.
-unicast_port() {
-    local address
-    address=$(lab-in-host 1 awk '$2 ~ /^02004D0A:/ { print $2; exit }' /proc/net/udp)
-    [[ -z $address ]] || echo $((16#${address#*:}))
-}
-
 # A run of four ranks while host h4, which has none, sends at full rate: what repeats others' datagrams listens before
 # the job starts, what makes them up begins when the job's sockets are open.
 run_attacked() { # inject-arguments... (GROUP, PORT and UNICAST stand for the job's); sets status and sent
@@ -40,7 +33,7 @@ run_attacked() { # inject-arguments... (GROUP, PORT and UNICAST stand for the jo
     job=$!
     if [[ -z $attacker ]] && await_ranks 4; then
         arguments=("${@//GROUP/$(multicast_address)}")
-        arguments=("${arguments[@]//UNICAST/$(unicast_port)}")
+        arguments=("${arguments[@]//UNICAST/$((16#0$(unicast_port 1)))}")
         lab-inject 4 "${arguments[@]//PORT/$(multicast_port)}" >"$shared/inject" &
         attacker=$!
     fi

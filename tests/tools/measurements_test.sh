@@ -72,6 +72,7 @@ runs() { # figure verdict value criterion
     runs M3 "not reached" "11 ms" "<= 5 ms (in words)"
     runs M4 "not reached" "2.0 ms; 3" "<= 5 ms" && runs M4 "not reached" "2.5 ms; 3" "<= 5 ms"
     runs M5 reached "1 ms" "<= 50 ms" && runs M5 "not reached" "6 ms" "<= 5 ms"
+    runs "M8 MPICH 4.2.1" reached "3 ms" "<= 5 ms" && runs "M8 MPICH 4.2.1" "not reached" "8 ms" "<= 5 ms"
     runs M8 "not reached" "6 ms" "<= 5 ms" && runs M8 reached "5 ms" "<= 5 ms" | sed 's/machine/another/'
 } >"$tree/bench/runs.tsv"
 cat >"$work/table.md" <<'TEXT'
@@ -104,6 +105,8 @@ ok "no run kept: as it was measured" [ "$(judged M6)" = "none kept = reached" ]
 ok "not measured stays so" [ "$(judged M7)" = "none kept = **not measured**" ]
 ok "what is not reached, with reasons" [ "$(sed -n '/^## Not/,/^## Com/s/^- //p' "$work/judged.md" | tr '\n' ';')" = \
     "M4: at the edge;M5: no reason found yet;M7: no reason found yet;M8: no reason found yet;" ]
+ok "over another MPI: a table of its own, the last run" [ "$(sed -n '/^## Over/,/^## Not/s/^| M//p' "$work/judged.md")" = \
+    "8 MPICH 4.2.1 | 8 ms | <= 5 ms | **not reached** | 2026-01-01, abc, machine |" ]
 python3 -S "$tree/bench/put_runs.py" <"$work/judged.md" >"$work/again.md"
 ok "a second time nothing changes" cmp "$work/judged.md" "$work/again.md"
 python3 -S "$top/bench/put_runs.py" <"$top/docs/measurements.md" >"$work/again.md"
