@@ -128,6 +128,11 @@ stopped_is_told() {
         [ -z "$proxy" ] || break
         sleep 0.05
     done
+    if [ -z "$proxy" ]; then
+        kill "$job"
+        cat "$work/out"
+        return 1
+    fi
     kill -STOP "$proxy"
     says 0 "proxy $proxy: does not answer" "$build/castoff" proxy status
     told=$?
@@ -207,6 +212,7 @@ else
     CASTOFF_PROXY_CORES=none && export CASTOFF_PROXY_CORES
     ok "cores that are none" says 1 "CASTOFF_PROXY_CORES: none is no list of cores" \
         mpirun --oversubscribe -n 2 "$build/examples/offload_ring"
+    unset CASTOFF_PROXY_CORES
 fi
 if [ "${CASTOFF_TEST_ALONE:-}" = yes ]; then
     if [ -x "$build/examples/offload_ring" ]; then
