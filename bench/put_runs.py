@@ -5,7 +5,8 @@
 A column tells how many of the last ten runs of each figure reached it, the range of its numbers over all runs kept, and
 the processors they ran on. A figure is called reached when nine of ten of the last ten did: of fewer than ten, all. Runs
 count whose criterion is the present one, notes in parentheses apart. Runs over another MPI than the table's (figures "M17
-MPICH 4.0.2") have a table of their own. The list of what is not reached follows, with the reasons of bench/reasons.txt. A table that has the column already gets it anew. Called by bench/write_measurements.sh.
+MPICH 4.0.2") have a table of their own. The list of what is not reached follows, with the reasons of bench/reasons.txt. A table that
+has the column already gets it anew. Called by bench/write_measurements.sh.
 """
 import os
 import re
@@ -21,16 +22,20 @@ def plain(text):
     return re.sub(r"\s*\([^()]*\)", "", text).strip()
 
 
-def read_runs(path):
+def kept_runs(path):
+    """The fields of each run, oldest first."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as lines:
+        runs = [line.rstrip("\n").split("\t") for line in lines if not line.startswith("#")]
+    return [fields for fields in runs if len(fields) == 7]
+
+
+def by_figure(kept):
     """[(verdict, castoff's value, criterion, machine)] by figure, oldest first."""
     runs = {}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                fields = line.rstrip("\n").split("\t")
-                if not line.startswith("#") and len(fields) == 7:
-                    _, _, machine, figure, verdict, value, criterion = fields
-                    runs.setdefault(figure, []).append((verdict, value, plain(criterion), machine))
+    for _, _, machine, figure, verdict, value, criterion in kept:
+        runs.setdefault(figure, []).append((verdict, value, plain(criterion), machine))
     return runs
 
 
@@ -69,15 +74,9 @@ def judge(cells, runs):
     return cells[:5] + [text, verdict if verdict == "reached" else f"**{verdict}**"], verdict
 
 
-def table_of_others(path):
+def table_of_others(kept):
     """Of each figure over another MPI the last run."""
-    last = {}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                fields = line.rstrip("\n").split("\t")
-                if len(fields) == 7 and re.fullmatch(r"M\d+ .+", fields[3]):
-                    last[fields[3]] = fields
+    last = {fields[3]: fields for fields in kept if re.fullmatch(r"M\d+ .+", fields[3])}
     if not last:
         return ""
     by_name = sorted(last.values(), key=lambda fields: (int(fields[3].split(" ")[0][1:]), fields[3]))
@@ -98,7 +97,8 @@ def read_reasons(path):
 
 
 def main():
-    runs = read_runs(os.path.join(TOP, "runs.tsv"))
+    kept = kept_runs(os.path.join(TOP, "runs.tsv"))
+    runs = by_figure(kept)
     reasons = read_reasons(os.path.join(TOP, "reasons.txt"))
     table, end, rest = sys.stdin.read().partition("\n## ")
     lines, missed = [], []
@@ -114,7 +114,7 @@ def main():
                 missed.append(f"- {cells[0]}: {reasons.get(cells[0], 'no reason found yet')}\n")
         lines.append(line)
     rest = re.sub(r"(?s)^Over other MPIs\n.*?\n## ", "", rest)
-    others = table_of_others(os.path.join(TOP, "runs.tsv"))
+    others = table_of_others(kept)
     missed_lines = (others + "\n## " if others else "") + "Not reached\n\n" + "".join(missed)
     rest = re.sub(r"(?s)^Not reached\n.*?(?=\n## |\Z)", lambda _: missed_lines, rest)
     sys.stdout.write("\n".join(lines) + end + rest)

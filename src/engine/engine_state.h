@@ -8,7 +8,7 @@
 //   collective/blocking.c     one-sided or not         decide/trials.c  which side is faster, as the job finds out
 //   collective/team_seed.c    communicators from their beginning
 //   collective/onesided_*.c   by RDMA writes to a group
-//   collective/team_run.c        on the caller's stack, or as a task
+//   collective/team_run.c     on the caller's stack, or as a task
 //   progress/wait.c           spin, yield, sleep
 //   progress/progress.c       the conductor: it alone moves the parts, and does what follows
 //   progress/peer_failure.c   who has ended            messages_progress.c   messages
