@@ -23,6 +23,7 @@ struct group {
 
 struct castoff_group {
     struct group *group;
+    unsigned char **place; // a member's, until it leaves: nothing is written there any more then
     bool is_sender;
     int rank;
     unsigned patience_ms;
@@ -124,10 +125,19 @@ static int join(struct castoff_group *end, const struct castoff_group_options *o
         group->source = buffer;
         group->bytes = bytes;
     } else {
-        group->buffers[group->joined++] = buffer;
+        end->place = &group->buffers[group->joined++];
+        *end->place = buffer;
     }
     pthread_cond_broadcast(&changed);
     return await(end, is_set_up);
+}
+
+// Lock held.
+static void leave(struct castoff_group *end)
+{
+    if (end->place != NULL) {
+        *end->place = NULL;
+    }
 }
 
 static int open_end(struct castoff_group **out, const struct castoff_group_options *options, bool is_sender,
@@ -142,6 +152,9 @@ static int open_end(struct castoff_group **out, const struct castoff_group_optio
     opened++;
     int error = join(end, options, buffer, bytes);
     now_open += error == 0;
+    if (error != 0) {
+        leave(end);
+    }
     pthread_mutex_unlock(&lock);
     if (error != 0) {
         free(end);
@@ -169,6 +182,9 @@ static int write_all(struct castoff_group *end, size_t offset, size_t bytes)
     int error = 0;
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < group->joined; i++) {
+        if (group->buffers[i] == NULL) {
+            continue;
+        }
         memcpy(group->buffers[i] + offset, group->source + offset, bytes);
         if (plan.writes_bad) {
             memset(group->buffers[i] + offset, 0x5a, bytes);
@@ -205,6 +221,7 @@ static int close_end(struct castoff_group *end)
     }
     pthread_mutex_lock(&lock);
     now_open--;
+    leave(end);
     int error = fails(FAKE_CLOSE, end->rank) ? -ETIMEDOUT : 0;
     pthread_mutex_unlock(&lock);
     free(end);
