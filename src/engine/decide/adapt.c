@@ -11,6 +11,7 @@
 #include "engine/decide/adapt_race.h"
 
 #define EARNS 4                       // a part of what verdicts gain may be spent on finding more of them
+#define SLOW_CALLS 2                  // of a slow class, whose time the budget must hold before it has trials
 #define SPAN_MOST (UINT64_C(1) << 50) // no time is longer: sums stay in range whatever is heard
 
 void co_adapt_open(struct co_adapt *adapt, unsigned key, unsigned credit)
@@ -116,15 +117,14 @@ static void take_trial(struct co_adapt *adapt, const struct co_adapt_word *all, 
 
 static bool is_due(const struct co_adapt_class *of)
 {
-    return !of->is_fixed && !of->is_slow &&
-           ((of->phase == CO_ADAPT_COUNTED && of->calls >= CO_ADAPT_WARM) ||
-            (of->phase == CO_ADAPT_STANDS && of->calls >= of->watch_at));
+    return !of->is_fixed && ((of->phase == CO_ADAPT_COUNTED && of->calls >= CO_ADAPT_WARM) ||
+                             (of->phase == CO_ADAPT_STANDS && of->calls >= of->watch_at));
 }
 
 // It will be with its next calls.
 static bool is_new(const struct co_adapt_class *of)
 {
-    return !of->is_fixed && !of->is_slow && of->phase == CO_ADAPT_COUNTED && of->is_live;
+    return !of->is_fixed && of->phase == CO_ADAPT_COUNTED && of->is_live;
 }
 
 static bool is_racing(const struct co_adapt_class *of)
@@ -132,10 +132,11 @@ static bool is_racing(const struct co_adapt_class *of)
     return of->phase == CO_ADAPT_RACED || of->phase == CO_ADAPT_WATCHED;
 }
 
-// Who has made many calls may find out whatever others have spent: it is little beside what these took.
+// Who has made many calls may find out whatever others have spent: it is little beside what these took. The trials of a
+// slow class take long, and seldom change anything: what they may lose must be there before.
 static bool can_pay(const struct co_adapt_class *of, uint64_t left_ns)
 {
-    return left_ns > 0 || of->calls >= CO_ADAPT_ENTITLED;
+    return of->slow_ns > 0 ? left_ns / SLOW_CALLS >= of->slow_ns : left_ns > 0 || of->calls >= CO_ADAPT_ENTITLED;
 }
 
 // Once the other way has been tried, the race goes to its end, so that what was spent has brought a verdict.
@@ -144,24 +145,25 @@ static bool may_try(const struct co_adapt_class *of, uint64_t left_ns)
     return is_racing(of) && !of->is_fixed && (of->race.trials != 1 || can_pay(of, left_ns));
 }
 
-// A path that is the limit is so for either way, and trials would take long. `usual_ns`: as all have said, the longest.
+// A path that is the limit is so for either way. `usual_ns`: as all have said, the longest.
 static void judge_path(struct co_adapt_class *of, const struct co_adapt_call *call, bool is_said, uint64_t usual_ns)
 {
     if (call->slow_ns > 0 && (is_said || !of->has_path)) {
-        of->is_slow = !is_said || usual_ns == 0 || usual_ns > call->slow_ns;
+        bool is_known = is_said && usual_ns > 0;
+        of->slow_ns = !is_known ? UINT64_MAX : usual_ns > call->slow_ns ? usual_ns : 0;
         of->has_path = true;
     }
 }
 
 // Counts the call at hand, and takes its class into a race if that is due.
 static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_adapt_call *call, bool is_said,
-                                        uint64_t usual_ns)
+                                        const struct co_adapt_word *all)
 {
     struct co_adapt_class *of = co_adapt_find(adapt, call->key);
-    judge_path(of, call, is_said, usual_ns);
+    judge_path(of, call, is_said, all->trial_ns);
     of->is_fixed = of->is_fixed || !call->can_change || of == &adapt->classes[CO_ADAPT_CLASSES];
     of->is_split = call->is_split;
-    if (is_due(of)) {
+    if (is_due(of) && (of->slow_ns == 0 || can_pay(of, all->left_ns))) {
         of->prior = of->phase == CO_ADAPT_COUNTED ? (uint8_t)call->prior : of->prior;
         of->phase = of->phase == CO_ADAPT_COUNTED ? CO_ADAPT_RACED : CO_ADAPT_WATCHED;
     }
@@ -240,7 +242,7 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
         adapt->cost_ns = adapt->cost_ns == 0 ? all.exchange_ns : (3 * adapt->cost_ns + all.exchange_ns) / 4;
     }
     step.spent_ns += call->number == adapt->calls + 1 ? adapt->cost_ns : 0; // checkpoints have a bound of their own
-    struct co_adapt_class *of = take_call(adapt, call, !was_trial, all.trial_ns);
+    struct co_adapt_class *of = take_call(adapt, call, !was_trial, &all);
     step.way = co_adapt_way_in_force(of);
     if (may_try(of, all.left_ns)) {
         adapt->trial = of;

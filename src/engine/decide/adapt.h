@@ -17,8 +17,8 @@
 // members counts for each trial, the second shortest of the four for each way. A trial in which a member lost its
 // processor to somebody else says nothing of the way: it is repeated, a few times, and charged to nobody. What disturbs
 // makes times longer, never shorter. So of a way that lost at least two times must be undisturbed; else the race is in
-// doubt, nothing changes, and it is soon held again. After two of those what there is counts: that one way is disturbed
-// each time may be its own doing.
+// doubt, nothing changes, and it is soon held again; likewise between hosts, where the shorter way is the longer one on
+// average. After two of those what there is counts: that one way is disturbed each time may be its own doing.
 #ifndef CASTOFF_ENGINE_DECIDE_ADAPT_H
 #define CASTOFF_ENGINE_DECIDE_ADAPT_H
 
@@ -65,7 +65,7 @@ struct co_adapt_class {
     bool is_fixed;     // something else than the prior decides, or there was no room for it
     bool is_split;     // the prior is not one way for the whole class
     bool has_path;     // between members,
-    bool is_slow;      // which seems to be what holds it up, whichever way it goes: no trials
+    uint64_t slow_ns;  // which seems to be what holds it up, whichever way it goes: what its calls take; 0: it is not
     uint64_t usual_ns; // the least that a call without trial has taken here; 0: not known
     uint64_t calls;
     uint64_t counted;              // of these, for what verdicts gain
@@ -112,7 +112,7 @@ struct co_adapt_call {
     bool can_change;         // nothing but the prior decides
     enum co_adapt_way prior; // of the class
     bool is_split;           // the prior is not one way for the whole class
-    uint64_t slow_ns;        // what usually takes longer has no trials; 0: all may have them
+    uint64_t slow_ns;        // what usually takes longer is slow; 0: none is
 };
 
 struct co_adapt_step {

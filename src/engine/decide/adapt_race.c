@@ -136,7 +136,8 @@ static void end_first_race(struct co_adapt_class *of, uint64_t left_ns, struct c
         }
     }
     uint64_t prior_ns = judge(of_prior, rounds), other_ns = judge(of_other, rounds);
-    bool is_in_doubt = takes_doubt(of, is_known(&of->race, prior_wins ? other : prior));
+    bool is_split = of->has_path && prior_wins && BETTER(other_ns) < prior_ns;
+    bool is_in_doubt = takes_doubt(of, !is_split && is_known(&of->race, prior_wins ? other : prior));
     settle(of, prior_wins || is_in_doubt ? prior : other, step);
     of->ns[prior] = prior_ns;
     of->ns[other] = other_ns;
@@ -149,7 +150,8 @@ static void end_watch(struct co_adapt_class *of, struct co_adapt_step *step)
     const uint64_t *held = of->race.ns[way], *its = of->race.ns[other];
     bool wins = BETTER(its[0]) < held[0] && BETTER(its[1]) < held[1];
     uint64_t held_ns = least(held, 2), its_ns = least(its, 2);
-    bool is_in_doubt = takes_doubt(of, is_known(&of->race, wins ? way : other));
+    bool is_split = of->has_path && !wins && BETTER(its_ns) < held_ns;
+    bool is_in_doubt = takes_doubt(of, !is_split && is_known(&of->race, wins ? way : other));
     settle(of, wins && !is_in_doubt ? other : way, step);
     of->ns[way] = held_ns;
     of->ns[other] = its_ns;

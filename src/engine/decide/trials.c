@@ -120,7 +120,8 @@ static uint64_t trial_preemptions_of(const struct co_team *team)
     return team->runs_inline ? preemptions_of(team->engine) : 0;
 }
 
-// What takes longer is as slow as its path: castoff saves bytes there, which no trial need show.
+// What takes longer may be as slow as its path, where castoff saves bytes: trials there take long, and wait until there
+// is time for them.
 static uint64_t slow_ns(const struct co_team *team, unsigned key)
 {
     uint64_t received = co_adapt_key_bytes(key) * (uint64_t)(team->size - 1);
