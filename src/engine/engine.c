@@ -207,6 +207,12 @@ void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
              engine->cores == 1 ? "" : "s", engine->bootstrap.node_size, engine->bootstrap.node_size == 1 ? "" : "s");
     size_t used = strlen(text);
     if (engine->onesided_text[0] != '\0' && used < room) {
-        snprintf(text + used, room - used, "placed: %s\n", engine->onesided_text);
+        used += (size_t)snprintf(text + used, room - used, "placed: %s\n", engine->onesided_text);
+    }
+    if (engine->has_nearer_native && used < room) {
+        snprintf(
+            text + used, room - used,
+            "native: much nearer to other nodes, so their collectives are left to it (CASTOFF_BCAST=yes and others "
+            "take them)\n");
     }
 }

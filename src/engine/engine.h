@@ -33,13 +33,15 @@ struct co_bootstrap {
     int (*barrier)(void *arg);                              // moves the engine while it waits
     int (*node_minimum)(void *arg, int *values, int count); // among the ranks of this node
     int (*node_broadcast)(void *arg, void *data, size_t bytes); // likewise, from its first rank
-    int node_rank, node_size, node_first;                       // here; which rank of the world the first one is
-    int node_index, node_count;                                 // the engine finds out
-    void (*native_progress)(void);                              // moves the MPI below, NULL: none
-    bool needs_workers;              // whose calls do not move the engine; the same on all ranks
-    bool native_takes_device_memory; // on some rank, so all messages are its own; the same on all ranks
-    const struct co_native *native;  // carries messages between hosts, valid during open only; NULL: on no rank
-    int native_status;               // -errno: this rank cannot have them carried, so none has
+    int (*ping)(void *arg, int rank, bool is_last); // a message to it, and back but for the last; NULL: on no rank
+    int (*echo)(void *arg, int rank);               // sends one of its back if there is one: 0; 1: the last; -errno
+    int node_rank, node_size, node_first;           // here; which rank of the world the first one is
+    int node_index, node_count;                     // the engine finds out
+    void (*native_progress)(void);                  // moves the MPI below, NULL: none
+    bool needs_workers;                             // whose calls do not move the engine; the same on all ranks
+    bool native_takes_device_memory;                // on some rank, so all messages are its own; the same on all ranks
+    const struct co_native *native; // carries messages between hosts, valid during open only; NULL: on no rank
+    int native_status;              // -errno: this rank cannot have them carried, so none has
     void *arg;
 };
 

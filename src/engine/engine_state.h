@@ -55,6 +55,7 @@ struct co_engine {
     int workers_status;            // -errno: this rank has none of those threads
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
+    bool has_nearer_native;                // between nodes, by far
     bool hears_unicast_alone;              // all ranks have opened the network, and multicast is not heard
     bool has_messages;                     // every node with several ranks has a channel between them
     bool has_remote_channel;               // ... and all ranks the one between hosts

@@ -175,5 +175,8 @@ int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, 
 int co_mcast_probe_state(const struct co_mcast *mcast);
 // On the prober, once it is over: has this member (by index) failed to answer on some subgroup?
 bool co_mcast_probe_is_deaf(const struct co_mcast *mcast, int member);
+// After it: the same question to one rank, and whether that has answered since. Round trips are measured by it.
+void co_mcast_ping(struct co_mcast *mcast, int rank, uint64_t now_ns);
+bool co_mcast_ping_is_answered(const struct co_mcast *mcast);
 
 #endif

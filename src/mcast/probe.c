@@ -83,6 +83,7 @@ static void take_reply(struct co_mcast *mcast, const struct co_control *control)
     struct co_probe *probe = &mcast->probe;
     int member = member_of_rank(probe, control->source);
     unsigned subgroups = mcast->config.subgroups;
+    probe->is_answered = probe->is_answered || control->source == probe->pinged;
     if (probe->state != 0 || probe->prober != mcast->config.world_rank || member < 0 ||
         control->operation >= subgroups) {
         return;
@@ -157,6 +158,19 @@ void co_probe_progress(struct co_mcast *mcast)
     if (probe->interval_ns < probe->patience_ns / (2 * PROBES_LEAST)) {
         probe->interval_ns *= 2;
     }
+}
+
+void co_mcast_ping(struct co_mcast *mcast, int rank, uint64_t now_ns)
+{
+    mcast->now_ns = now_ns;
+    mcast->probe.pinged = rank;
+    mcast->probe.is_answered = false;
+    send_probe(mcast, (struct co_destination){CO_TO_PEER, (unsigned)rank}, CO_CONTROL_PROBE, 0);
+}
+
+bool co_mcast_ping_is_answered(const struct co_mcast *mcast)
+{
+    return mcast->probe.is_answered;
 }
 
 int co_mcast_probe_state(const struct co_mcast *mcast)

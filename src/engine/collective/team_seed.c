@@ -76,6 +76,7 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
     facts->ranks = size;
     facts->has_shm = engine->has_shm;
     facts->has_multicast = engine->has_multicast;
+    facts->has_nearer_native = engine->has_nearer_native;
     facts->has_single_copy = engine->has_single_copy;
     facts->is_oversubscribed = engine->is_oversubscribed;
     facts->has_proxies = engine->proxies != NULL && size <= engine->proxies->members_most;

@@ -129,7 +129,13 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
     }
     const struct co_tune_row *row = deciding_row(table, facts, call, bytes, policy);
     enum co_reason reason = obstacle(facts, call, bytes, is_by_proxies(row, call, policy));
-    return reason != CO_TAKE || row == NULL || row->take ? reason : word_for(row);
+    if (reason != CO_TAKE) {
+        return reason;
+    }
+    if (row == NULL) {
+        return policy == CO_AUTO && facts->nodes > 1 && facts->has_nearer_native ? CO_NATIVE_NEARER : CO_TAKE;
+    }
+    return row->take ? CO_TAKE : word_for(row);
 }
 
 enum co_reason co_decide_messages(const struct co_team_facts *facts, const struct co_message_ways *ways, int policy)

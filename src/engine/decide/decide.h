@@ -72,6 +72,7 @@ static inline bool co_call_is_nonblocking(enum co_call call)
     X(TOO_LARGE, "too_large")                                                                                          \
     X(STOCK_FASTER, "stock_is_faster")                                                                                 \
     X(FOUND_SLOWER, "found_slower_here")                                                                               \
+    X(NATIVE_NEARER, "native_is_nearer")                                                                               \
     X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
     X(NO_TRANSPORT, "no_transport")                                                                                    \
     X(NO_PROXY, "no_proxy")                                                                                            \
@@ -118,6 +119,7 @@ struct co_team_facts {
     enum co_transport_kind transport;
     // Bits, for there is one of these for each communicator.
     bool has_multicast : 1;     // all its nodes heard the probe
+    bool has_nearer_native : 1; // the MPI below has a much shorter way between nodes
     bool has_shm : 1;           // every node with several ranks has shared memory
     bool has_single_copy : 1;   // on every node with several ranks
     bool is_oversubscribed : 1; // some node has more ranks of the job than cores

@@ -18,6 +18,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/wait.h"
 #include "engine/start/liveness_proof.h"
+#include "engine/start/network_rtt.h"
 #include "engine/start/network_text.h"
 #include "mcast/mcast.h"
 
@@ -121,19 +122,21 @@ static int probe(struct co_engine *engine, int *leaders)
 int co_network_probe(struct co_engine *engine, int started)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    enum { STARTED, REFUSING, HEARD, HOSTS_ANSWER, WORDS };
+    enum { STARTED, REFUSING, HEARD, HOSTS_ANSWER, NATIVE_IS_NOT_NEARER, WORDS };
     bool is_leader = bootstrap->node_rank == 0 && started == 0;
-    int told[WORDS] = {started, started < 0 ? bootstrap->world_rank : INT_MAX, 1, 0};
+    int told[WORDS] = {started, started < 0 ? bootstrap->world_rank : INT_MAX, 1, 0, 1};
     int *leaders = is_leader ? calloc((size_t)bootstrap->node_count, sizeof(int)) : NULL;
     if (is_leader) {
         told[HEARD] = probe(engine, leaders);
     }
+    told[NATIVE_IS_NOT_NEARER] = !co_network_rtt_favours_native(engine, started == 0 && told[HEARD] > 0);
     if (started == 0 && told[HEARD] > 0 && !engine->uses_threads) {
         told[HOSTS_ANSWER] = co_liveness_proof_ask(engine);
     }
     int status = bootstrap->minimum(bootstrap->arg, told, WORDS);
     status = status < 0 ? status : told[STARTED] < 0 ? told[STARTED] : told[HEARD];
     engine->hosts_answer = told[HOSTS_ANSWER] != 0;
+    engine->has_nearer_native = told[NATIVE_IS_NOT_NEARER] == 0;
     engine->hears_unicast_alone = told[STARTED] == 0 && status == -ETIMEDOUT;
     if (status < 0 && status == told[STARTED]) {
         // Who waited for that rank in vain has heard nothing: that is no word about the network.

@@ -65,6 +65,8 @@ struct co_probe {
     bool *subgroups_heard;
     unsigned subgroups_missing;
     uint64_t patience_ns, interval_ns, deadline_ns, next_ns;
+    int pinged; // world rank
+    bool is_answered;
 };
 
 struct co_placed_chunks {

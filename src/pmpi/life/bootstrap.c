@@ -129,6 +129,33 @@ static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
     return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_process.node));
 }
 
+enum { PING_TAG = 1 };
+
+static int ping(void *arg, int rank, bool is_last)
+{
+    (void)arg;
+    int word = is_last;
+    int code = co_next.Send(&word, 1, co_next.integer, rank, PING_TAG, co_process.world);
+    if (code == MPI_SUCCESS && !is_last) {
+        code = co_next.Recv(&word, 1, co_next.integer, rank, PING_TAG, co_process.world, MPI_STATUS_IGNORE);
+    }
+    return to_errno(code);
+}
+
+static int echo(void *arg, int rank)
+{
+    (void)arg;
+    int word = 0, is_there = 0;
+    int code = co_next.Iprobe(rank, PING_TAG, co_process.world, &is_there, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && is_there) {
+        code = co_next.Recv(&word, 1, co_next.integer, rank, PING_TAG, co_process.world, MPI_STATUS_IGNORE);
+    }
+    if (code == MPI_SUCCESS && is_there && word == 0) {
+        code = co_next.Send(&word, 1, co_next.integer, rank, PING_TAG, co_process.world);
+    }
+    return code == MPI_SUCCESS ? word : -EIO;
+}
+
 // "0,1,5": how many, or -errno.
 static int read_ranks(const char *text, int *ranks, int most)
 {
@@ -232,6 +259,8 @@ void co_bootstrap_fill(struct co_bootstrap *bootstrap, struct co_node_ranks *nod
                                        .barrier = exchange_barrier,
                                        .node_minimum = exchange_node_minimum,
                                        .node_broadcast = exchange_node_broadcast,
+                                       .ping = ping,
+                                       .echo = echo,
                                        .native_progress = co_progress_native,
                                        .needs_workers = co_next.family->progress_library == NULL,
                                        .native_takes_device_memory = co_device_memory_is_taken};

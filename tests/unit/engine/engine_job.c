@@ -137,6 +137,8 @@ static int one_node_broadcast(void *arg, void *data, size_t bytes)
 
 void (*engine_job_before_open)(struct job_rank *rank);
 bool engine_job_needs_workers;
+int (*engine_job_ping)(void *arg, int rank, bool is_last);
+int (*engine_job_echo)(void *arg, int rank);
 
 static void open_engine(struct job_rank *rank)
 {
@@ -152,6 +154,8 @@ static void open_engine(struct job_rank *rank)
                                      .barrier = all_barrier,
                                      .node_minimum = one_node_minimum,
                                      .node_broadcast = one_node_broadcast,
+                                     .ping = engine_job_ping,
+                                     .echo = engine_job_echo,
                                      .node_rank = rank->node_rank,
                                      .node_size = rank->node_size,
                                      .node_first = rank->node_first,

@@ -46,6 +46,10 @@ extern void (*engine_job_before_open)(struct job_rank *rank);
 // The MPI below moves no engine. False at first.
 extern bool engine_job_needs_workers;
 
+// Round trips by the MPI below, as in struct co_bootstrap. NULL at first: there are none.
+extern int (*engine_job_ping)(void *arg, int rank, bool is_last);
+extern int (*engine_job_echo)(void *arg, int rank);
+
 // Hears, and may change, what goes through the exchanges; called in any rank's thread, at the same time. NULL: nobody.
 extern void (*engine_job_listener)(unsigned char *data, size_t bytes);
 

@@ -168,6 +168,22 @@ static void the_last_word_may_be_lost(void **state)
     world_close(&world);
 }
 
+static void one_answers_alone(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, NULL);
+    run(&world, PATIENCE_NS);
+    co_mcast_ping(world.mcast[0], 2, co_loopback_now_ns(world.hub));
+    assert_false(co_mcast_ping_is_answered(world.mcast[0]));
+    while (!co_mcast_ping_is_answered(world.mcast[0])) {
+        assert_true(world_turn(&world));
+    }
+    co_mcast_ping(world.mcast[0], 3, co_loopback_now_ns(world.hub));
+    assert_false(co_mcast_ping_is_answered(world.mcast[0])); // what the one before said is forgotten
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +193,7 @@ int main(void)
         cmocka_unit_test(who_comes_late_is_waited_for),
         cmocka_unit_test(the_others_are_not_asked_all_the_time),
         cmocka_unit_test(the_last_word_may_be_lost),
+        cmocka_unit_test(one_answers_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,6 +344,22 @@ static void messages_are_decided_by_communicator(void **state)
     }
 }
 
+static void test_a_nearer_native_keeps_what_nothing_else_decides(void **state)
+{
+    (void)state;
+    use("bcast hosts ranks 8-8 bytes 100- take\nbcast hosts ranks 8-8 bytes 50-60 decline\n");
+    struct co_team_facts facts = hosts, node = one_node;
+    facts.has_nearer_native = node.has_nearer_native = true;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_NATIVE_NEARER);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 55, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 100, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_YES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_IALLGATHER, 8, CO_AUTO), CO_NATIVE_NEARER);
+    assert_int_equal(co_decide(&table, &node, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+    facts.has_multicast = false;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_NO_MULTICAST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +378,7 @@ int main(void)
         cmocka_unit_test(built_in_rows_tell_ranks_per_node),
         cmocka_unit_test(words_of_the_report),
         cmocka_unit_test(messages_are_decided_by_communicator),
+        cmocka_unit_test(test_a_nearer_native_keeps_what_nothing_else_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
