@@ -9,8 +9,8 @@ hosts=8 count=5 size=262144
 what="Ialltoall by proxies, 8 hosts, 64 KiB, 256 KiB, 1 MiB a pair, 200 Mbit/s: over the limit; stock over castoff; bytes at ports over payload, 256 KiB"
 reach="<= 1.10 from 256 KiB; >= 0.97 (of stock's default: for this call it has no algorithm to choose); <= 1.07"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
-rm -f "$out"/M31*.txt "$out"/M31*.csv "$out"/M31*.err
-bench M31 --lab $hosts --rate 200mbit --calls ialltoall --sizes 64K,256K,1M --seconds 5 --rounds-max 30 ||
+rm -f "$out"/M31*.txt "$out"/M31*.csv "$out"/M31*.err "$out"/M31*.json
+bench_by_proxies M31 --lab $hosts --rate 200mbit --calls ialltoall --sizes 64K,256K,1M --seconds 5 --rounds-max 30 ||
     give_up "$what" "$reach" "$(last_words "$out/M31.err")"
 ports=(--hosts "$hosts" --rate 200mbit -- "$top/bench/figures/ports.sh" ialltoall "$size" "$count" -n "$hosts" --
     "$castoff" run --set PROXY=yes --set IALLTOALL=yes -- "$build/bench/traffic")

@@ -16,7 +16,8 @@ for _ in 1 2 3 4 5; do
 done
 middle() { # side word...: of each job the highest of the words, the median over jobs
     awk -v side="$1" -v words="${*:2}" '
-        $1 == side { most = 0; for (i = 2; i < NF; i++) if (index(" " words " ", " " $i " ") && $(i + 1) > most) most = $(i + 1); print most }' \
+        $1 == side { most = 0; for (i = 2; i < NF; i++) if (index(" " words " ", " " $i " ") && $(i + 1) > most) most = $(i + 1)
+                        if (most > 0) print most }' \
         "$out/M33.txt" | sort -g | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
 }
 first=$(middle castoff first second third) turn=$(middle castoff in_turn) new=$(middle castoff new)

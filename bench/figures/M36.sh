@@ -11,25 +11,22 @@ what="Ibcast of 1 MiB by proxies, 200 Mbit/s: 8 hosts, time over the limit of 41
 reach="<= 1.15; >= 98 % both"
 ((cores >= 2)) || give_up "$what" "$reach" "one core"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
-rm -f "$out"/M36*.txt "$out"/M36*.csv "$out"/M36*.err
+rm -f "$out"/M36*.txt "$out"/M36*.csv "$out"/M36*.err "$out"/M36*.json
 by_proxies=(--set PROXY=yes --set IBCAST=proxy)
 take() { # name option...
-    bench "$@" "${by_proxies[@]}" || give_up "$what" "$reach" "$(last_words "$out/$1.err")"
+    bench_by_proxies "$@" "${by_proxies[@]}" || give_up "$what" "$reach" "$(last_words "$out/$1.err")"
 }
 take M36 --lab 8 --rate 200mbit --calls ibcast --sizes 1M --seconds 5 --rounds-max 30
-lowest() { # side csv...
-    awk -F, -v side="$1" '$1 == "overlap-ibcast" && $4 == side && (n++ == 0 || $10 < low) { low = $10 } END { print low }' \
-        "${@:2}"
-}
 ours="" stock="" worst=100
 for root in 0 $((hosts - 1)); do # rank 0 is measured, and comes behind the last
     for how in osu steps; do
         take "M36-$root-$how" --lab $hosts --rate 200mbit --calls overlap-ibcast --sizes 1M --rounds-min 15 --root $root \
             --pin measured --compute $how --set "PROXY_CORES=$proxy_cores"
     done
-    one=$(lowest castoff "$out/M36-$root-osu.csv" "$out/M36-$root-steps.csv")
+    one=$(lowest_overlap ibcast castoff 1 "$out/M36-$root-osu.csv" "$out/M36-$root-steps.csv")
+    [[ -n $one ]] || give_up "$what" "$reach" "root $root: no overlap"
     worst=$(calc "$one < $worst ? $one : $worst")
-    ours+="${ours:+, }$one" stock+="${stock:+, }$(lowest stock "$out/M36-$root-osu.csv" "$out/M36-$root-steps.csv")"
+    ours+="${ours:+, }$one" stock+="${stock:+, }$(lowest_overlap ibcast stock 1 "$out/M36-$root-osu.csv" "$out/M36-$root-steps.csv")"
 done
 ratio=$(calc "$(pick M36 ibcast 1048576 castoff 8) / $limit" %.3f)
 row "$what" "$(calc "$(pick M36 ibcast 1048576 default 8) / $limit" %.3f); $stock %" "$ratio; $ours %; on $cores cores" "$reach" \

@@ -20,6 +20,7 @@ done
 best="" each="" ours=$(middle M39 proxies panel_lu total_us)
 for how in stock tested ring; do
     one=$(middle M39 $how panel_lu total_us)
+    [[ -n $one && -n $ours ]] || give_up "$what" "$reach" "$how: no time"
     best=$(calc "${best:-$one} < $one ? ${best:-$one} : $one" %.1f)
     each+="${each:+, }$(calc "$ours / $one" %.3f)"
 done

@@ -23,6 +23,22 @@ alltoall() {
         sed "s/^/$side /" >>"$out/$name.txt" && proxies_carried "$report" 2>>"$out/$name.err"
 }
 
+# bench_by_proxies NAME OPTION...: as bench; fails, too, where proxies carried no call of castoff's side.
+bench_by_proxies() {
+    local name=$1 report=$out/$1.json
+    shift
+    rm -f "$report"
+    bench "$name" "$@" --set "REPORT=$report" && proxies_carried "$report" 2>>"$out/$name.err"
+}
+
+# The lowest overlap, in percent, that a side has in tables of castoff bench; nothing where one of them lacks a size.
+lowest_overlap() { # call side sizes csv...
+    awk -F, -v call="overlap-$1" -v side="$2" -v sizes="$3" '
+        FNR == 1 { tables++ }
+        $1 == call && $4 == side && $10 ~ /^-?[0-9.]+$/ { rows += !seen[FILENAME, $3]++; if (n++ == 0 || $10 < low) low = $10 }
+        END { if (rows == tables * sizes && tables == ARGC - 1) print low }' "${@:4}" 2>/dev/null
+}
+
 # The value behind a word in the line of a side, of that many ranks and bytes.
 said() { # name side ranks bytes word
     awk -v side="$2" -v ranks="$3" -v bytes="$4" -v name="$5" '

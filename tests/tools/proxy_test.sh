@@ -105,8 +105,9 @@ memcheck() { # text that each of two says, how each is run...
 memcheck_preloaded() { # setting
     "${MPICC:-mpicc}" -g -o "$work/exchange" tests/tools/memcheck_exchange.c &&
         memcheck ': 0 bytes are wrong' "$build/castoff" run --report - --set PROXY=yes --set IALLTOALL=yes --set IALLTOALLV=yes \
-            --set IBCAST=proxy --set "$1" -- valgrind -q --log-file="$work/memcheck.%p" "$work/exchange" &&
-        grep -Eq '^ *proxy_calls  *6 calls' "$work/out"
+            --set IBCAST=proxy --set IALLGATHER=proxy --set IALLGATHERV=proxy --set ALLTOALL_INIT=yes --set BCAST_INIT=proxy \
+            --set ALLGATHER_INIT=proxy --set ALLGATHERV_INIT=proxy --set "$1" -- valgrind -q --log-file="$work/memcheck.%p" "$work/exchange" &&
+        grep -Eq '^ *proxy_calls  *26 calls' "$work/out"
 }
 
 # A proxy ends with its last rank, which may be a moment before it.
