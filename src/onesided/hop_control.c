@@ -20,7 +20,7 @@ enum { REPORTS_KEPT = 16, WHY = 200 };
 struct co_hop_control {
     struct co_hop_control_config config;
     struct co_hop *hop;
-    bool is_linked, has_said_login, is_logged_in;
+    bool is_linked, is_logged_in;
     struct co_tcp_link link;
     uint64_t tried_ns, login_ns, report_ns;
     uint64_t lease_ns, lease_until_ns;
@@ -91,7 +91,6 @@ static void log_in(struct co_hop_control *control, uint64_t now_ns)
     forget_rules(control);
     control->lease_ns = (uint64_t)control->heard.lease_ms * CO_NS_PER_MS;
     control->login_ns = now_ns;
-    control->has_said_login = true;
     control->message.login = control->config.login;
     say(control, CO_SAY_LOGIN);
 }
@@ -228,7 +227,6 @@ static void try_connect(struct co_hop_control *control, uint64_t now_ns)
         return;
     }
     control->tried_ns = now_ns;
-    control->has_said_login = false;
     if (co_tcp_begin(&control->link, control->config.place, CO_COORDINATOR_PORT, control->config.secret, why,
                      sizeof why) == 0) {
         control->is_linked = true;

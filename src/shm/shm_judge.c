@@ -10,10 +10,10 @@
 // The straight copy's time over the ring's, in thousandths, for what is not certain. The MPI below copies straight from
 // 4 KiB on, so who does likewise is hardly slower than it anywhere. By ring an Intel Emerald Rapids takes up to 2.5
 // times as long, an AMD EPYC is up to 1.5 times as fast with messages and as fast with blocks of 256 KiB.
-static const unsigned usual[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES] = {
-    [CO_SHM_WAY_MESSAGE] = {900, 600, 600},
-    [CO_SHM_WAY_BCAST] = {1150, 950, 700},
-    [CO_SHM_WAY_ALLGATHER] = {1100, 900, 800},
+static const unsigned usual[CO_SHM_PATTERNS][CO_SHM_MEASURED_SIZES] = {
+    [CO_SHM_PATTERN_MESSAGE] = {900, 600, 600},
+    [CO_SHM_PATTERN_BCAST] = {1150, 950, 700},
+    [CO_SHM_PATTERN_ALLGATHER] = {1100, 900, 800},
 };
 
 // Of both sources together. False: one of them was not copied.
@@ -33,9 +33,9 @@ static bool sum(const struct co_shm_samples samples[CO_SHM_SOURCES], uint64_t *l
 }
 
 // Its times: as measured where that is certain, else in the usual relation.
-static bool times_of(const struct co_shm_evidence *evidence, int way, unsigned size, uint64_t times[CO_SHM_COPIES])
+static bool times_of(const struct co_shm_evidence *evidence, int pattern, unsigned size, uint64_t times[CO_SHM_COPIES])
 {
-    const struct co_shm_pair *pair = &evidence->pairs[way][size];
+    const struct co_shm_pair *pair = &evidence->pairs[pattern][size];
     bool are_steady[CO_SHM_COPIES], are_whole = true;
     for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
         are_whole = sum(pair->samples[copy], &times[copy], &are_steady[copy]) && are_whole;
@@ -45,7 +45,7 @@ static bool times_of(const struct co_shm_evidence *evidence, int way, unsigned s
         return true;
     }
     times[CO_SHM_BY_RING] = AS_LONG_AS;
-    times[CO_SHM_STRAIGHT] = usual[way][size];
+    times[CO_SHM_STRAIGHT] = usual[pattern][size];
     return false;
 }
 
@@ -55,25 +55,25 @@ int co_shm_evidence_next(const struct co_shm_evidence *evidence)
     unsigned least = ROUNDS_MOST;
     int next = -1;
     for (unsigned size = CO_SHM_MEASURED_SIZES; size-- > 0;) {
-        for (int way = 0; way < CO_SHM_WAYS; way++) {
-            unsigned rounds = evidence->pairs[way][size].rounds;
+        for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+            unsigned rounds = evidence->pairs[pattern][size].rounds;
             uint64_t times[CO_SHM_COPIES];
-            if (rounds < least && !times_of(evidence, way, size, times)) {
+            if (rounds < least && !times_of(evidence, pattern, size, times)) {
                 least = rounds;
-                next = way * CO_SHM_MEASURED_SIZES + (int)size;
+                next = pattern * CO_SHM_MEASURED_SIZES + (int)size;
             }
         }
     }
     return next;
 }
 
-static size_t straight_from(const struct co_shm_evidence *evidence, int way, uint32_t *certain)
+static size_t straight_from(const struct co_shm_evidence *evidence, int pattern, uint32_t *certain)
 {
     size_t from = 0;       // once it is known
     double gain_above = 0; // of the straight copy at the size above, as a part of its time
     for (unsigned i = CO_SHM_MEASURED_SIZES; i-- > 0;) {
         uint64_t times[CO_SHM_COPIES];
-        *certain += times_of(evidence, way, i, times);
+        *certain += times_of(evidence, pattern, i, times);
         double ring = (double)times[CO_SHM_BY_RING], straight = (double)times[CO_SHM_STRAIGHT];
         if (from != 0) {
             continue;
@@ -94,10 +94,10 @@ static size_t straight_from(const struct co_shm_evidence *evidence, int way, uin
 void co_shm_evidence_judge(const struct co_shm_evidence *evidence, struct co_shm_measured *measured)
 {
     measured->certain = measured->rounds = 0;
-    for (int way = 0; way < CO_SHM_WAYS; way++) {
-        measured->from[way] = straight_from(evidence, way, &measured->certain);
+    for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+        measured->from[pattern] = straight_from(evidence, pattern, &measured->certain);
         for (int size = 0; size < CO_SHM_MEASURED_SIZES; size++) {
-            measured->rounds += evidence->pairs[way][size].rounds;
+            measured->rounds += evidence->pairs[pattern][size].rounds;
         }
     }
 }

@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 // What is copied: a message from one to the other; a block that both copy a half of; a block of each to the other.
-enum co_shm_way { CO_SHM_WAY_MESSAGE, CO_SHM_WAY_BCAST, CO_SHM_WAY_ALLGATHER, CO_SHM_WAYS };
+enum co_shm_pattern { CO_SHM_PATTERN_MESSAGE, CO_SHM_PATTERN_BCAST, CO_SHM_PATTERN_ALLGATHER, CO_SHM_PATTERNS };
 enum co_shm_copy { CO_SHM_BY_RING, CO_SHM_STRAIGHT, CO_SHM_COPIES };
 // Programs write their buffers anew or do not: half of the copies each.
 enum co_shm_source { CO_SHM_REWRITTEN, CO_SHM_KEPT, CO_SHM_SOURCES };
 
 #define CO_SHM_MEASURED_SIZES 3 // 16, 64 and 256 KiB
 #define CO_SHM_MEASURED_LEAST ((size_t)16 << 10)
-#define CO_SHM_PAIRS (CO_SHM_WAYS * CO_SHM_MEASURED_SIZES) // of copies that are compared: a way and a size
+#define CO_SHM_PAIRS (CO_SHM_PATTERNS * CO_SHM_MEASURED_SIZES) // of copies that are compared: a pattern and a size
 
 struct co_shm_samples {
     uint64_t least_ns, second_ns; // of the copies that nothing disturbed; 0: none
@@ -31,14 +31,14 @@ struct co_shm_pair {
 };
 
 struct co_shm_evidence {
-    struct co_shm_pair pairs[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES];
+    struct co_shm_pair pairs[CO_SHM_PATTERNS][CO_SHM_MEASURED_SIZES];
 };
 
 struct co_shm_measured {
-    // Of each way, the size from which on the straight copy is faster: between the last size at which it is not and the
-    // next one, nearer to that where the two differ less; the smallest if it is faster at all, SIZE_MAX if it is not at
-    // the largest. 0: nothing was measured.
-    uint64_t from[CO_SHM_WAYS];
+    // Of each pattern, the size from which on the straight copy is faster: between the last size at which it is not and
+    // the next one, nearer to that where the two differ less; the smallest if it is faster at all, SIZE_MAX if it is
+    // not at the largest. 0: nothing was measured.
+    uint64_t from[CO_SHM_PATTERNS];
     uint32_t certain; // pairs; of the others the usual holds
     uint32_t rounds;  // of all pairs, that were begun
 };
@@ -62,7 +62,7 @@ static inline void co_shm_samples_add(struct co_shm_samples *samples, uint64_t t
     }
 }
 
-// Which pair is copied next: way * CO_SHM_MEASURED_SIZES + size. -1: more would tell nothing.
+// Which pair is copied next: pattern * CO_SHM_MEASURED_SIZES + size. -1: more would tell nothing.
 int co_shm_evidence_next(const struct co_shm_evidence *evidence);
 
 void co_shm_evidence_judge(const struct co_shm_evidence *evidence, struct co_shm_measured *measured);

@@ -118,9 +118,9 @@ static bool read_piece(struct player *player, size_t at)
     return true;
 }
 
-static bool by_ring(struct player *player, enum co_shm_way way, size_t bytes)
+static bool by_ring(struct player *player, enum co_shm_pattern pattern, size_t bytes)
 {
-    bool are_both = way == CO_SHM_WAY_ALLGATHER;
+    bool are_both = pattern == CO_SHM_PATTERN_ALLGATHER;
     for (size_t at = 0; at < bytes; at += STREAM_PIECE) {
         if ((player->is_first || are_both) && !write_piece(player, at)) {
             return false;
@@ -132,13 +132,13 @@ static bool by_ring(struct player *player, enum co_shm_way way, size_t bytes)
     return true;
 }
 
-static bool straight(struct player *player, enum co_shm_way way, size_t bytes)
+static bool straight(struct player *player, enum co_shm_pattern pattern, size_t bytes)
 {
     int peer = player->is_first ? 1 : 0, error = 0;
-    size_t half = way == CO_SHM_WAY_BCAST && bytes > CO_SHM_PIECE_LEAST ? bytes / 2 : bytes;
-    if (!player->is_first || way == CO_SHM_WAY_ALLGATHER) {
+    size_t half = pattern == CO_SHM_PATTERN_BCAST && bytes > CO_SHM_PIECE_LEAST ? bytes / 2 : bytes;
+    if (!player->is_first || pattern == CO_SHM_PATTERN_ALLGATHER) {
         error = co_shm_node_read(player->node, peer, player->target, player->other->source, half);
-    } else if (way == CO_SHM_WAY_BCAST && half < bytes) {
+    } else if (pattern == CO_SHM_PATTERN_BCAST && half < bytes) {
         error =
             co_shm_node_write(player->node, peer, player->source + half, player->other->target + half, bytes - half);
     }
@@ -149,20 +149,20 @@ static bool straight(struct player *player, enum co_shm_way way, size_t bytes)
     return true;
 }
 
-typedef bool copy_function(struct player *, enum co_shm_way, size_t);
+typedef bool copy_function(struct player *, enum co_shm_pattern, size_t);
 
 // How many are done before the two meet. Straight they cannot overlap: each waits for the word where its block is, and
 // for the word that it has been read. Of the largest, by ring, the pieces of one follow each other.
-static unsigned run_of(copy_function *copy, enum co_shm_way way, size_t bytes)
+static unsigned run_of(copy_function *copy, enum co_shm_pattern pattern, size_t bytes)
 {
-    return way == CO_SHM_WAY_BCAST && copy == by_ring && bytes < LARGEST ? BCAST_RUN : 1;
+    return pattern == CO_SHM_PATTERN_BCAST && copy == by_ring && bytes < LARGEST ? BCAST_RUN : 1;
 }
 
-static bool copy_run(struct player *player, copy_function *copy, enum co_shm_way way, size_t bytes)
+static bool copy_run(struct player *player, copy_function *copy, enum co_shm_pattern pattern, size_t bytes)
 {
-    bool is_announced = way != CO_SHM_WAY_BCAST || copy == by_ring || meet(player);
-    for (unsigned left = run_of(copy, way, bytes); is_announced && left > 0; left--) {
-        if (!copy(player, way, bytes)) {
+    bool is_announced = pattern != CO_SHM_PATTERN_BCAST || copy == by_ring || meet(player);
+    for (unsigned left = run_of(copy, pattern, bytes); is_announced && left > 0; left--) {
+        if (!copy(player, pattern, bytes)) {
             return false;
         }
     }
@@ -180,7 +180,7 @@ static long switches(void)
 // Each copy counts its pieces from none.
 static bool take_sample(struct player *player, int pair, int copy, int source, struct co_shm_samples *samples)
 {
-    enum co_shm_way way = (enum co_shm_way)(pair / CO_SHM_MEASURED_SIZES);
+    enum co_shm_pattern pattern = (enum co_shm_pattern)(pair / CO_SHM_MEASURED_SIZES);
     size_t bytes = co_shm_measured_size((unsigned)pair % CO_SHM_MEASURED_SIZES);
     copy_function *function = copy == CO_SHM_BY_RING ? by_ring : straight;
     if (source == CO_SHM_REWRITTEN) {
@@ -194,10 +194,10 @@ static bool take_sample(struct player *player, int pair, int copy, int source, s
         return false;
     }
     uint64_t start_ns = co_clock_now_ns();
-    if (!copy_run(player, function, way, bytes)) {
+    if (!copy_run(player, function, pattern, bytes)) {
         return false;
     }
-    uint64_t took_ns = (co_clock_now_ns() - start_ns) / run_of(function, way, bytes);
+    uint64_t took_ns = (co_clock_now_ns() - start_ns) / run_of(function, pattern, bytes);
     player->mine->is_disturbed = switches() != before;
     if (!meet(player)) {
         return false;
@@ -246,21 +246,21 @@ static void play(struct player *player, struct co_shm_evidence *evidence)
 
 static void tell(const struct co_shm_evidence *evidence, unsigned certain, uint64_t took_ns)
 {
-    static const char *const ways[CO_SHM_WAYS] = {"message", "bcast", "allgather"};
+    static const char *const patterns[CO_SHM_PATTERNS] = {"message", "bcast", "allgather"};
     co_log(CO_LOG_DEBUG, CO_SUBSYS_SHM, "single copy was measured in %.1f ms, %u of %d pairs of copies are certain",
            (double)took_ns / 1e6, certain, CO_SHM_PAIRS);
     for (int pair = 0; pair < CO_SHM_PAIRS; pair++) {
-        int way = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
-        const struct co_shm_pair *told = &evidence->pairs[way][size];
+        int pattern = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
+        const struct co_shm_pair *told = &evidence->pairs[pattern][size];
         const struct co_shm_samples *ring = told->samples[CO_SHM_BY_RING];
         const struct co_shm_samples *direct = told->samples[CO_SHM_STRAIGHT];
         co_log(CO_LOG_DEBUG, CO_SUBSYS_SHM,
                "%s of %zu KiB, %u rounds: by ring %.1f us from memory just written (next %.1f), %.1f (%.1f) from the "
                "same again; straight %.1f (%.1f), %.1f (%.1f)",
-               ways[way], co_shm_measured_size((unsigned)size) >> 10, told->rounds, (double)ring[0].least_ns / 1e3,
-               (double)ring[0].second_ns / 1e3, (double)ring[1].least_ns / 1e3, (double)ring[1].second_ns / 1e3,
-               (double)direct[0].least_ns / 1e3, (double)direct[0].second_ns / 1e3, (double)direct[1].least_ns / 1e3,
-               (double)direct[1].second_ns / 1e3);
+               patterns[pattern], co_shm_measured_size((unsigned)size) >> 10, told->rounds,
+               (double)ring[0].least_ns / 1e3, (double)ring[0].second_ns / 1e3, (double)ring[1].least_ns / 1e3,
+               (double)ring[1].second_ns / 1e3, (double)direct[0].least_ns / 1e3, (double)direct[0].second_ns / 1e3,
+               (double)direct[1].least_ns / 1e3, (double)direct[1].second_ns / 1e3);
     }
 }
 

@@ -103,12 +103,12 @@ static void use_measured(struct co_shm_node *node)
     if (measured.from[0] == 0) {
         return;
     }
-    size_t message = measured.from[CO_SHM_WAY_MESSAGE];
+    size_t message = measured.from[CO_SHM_PATTERN_MESSAGE];
     node->stream_most =
         message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
     if (node->config.size == 2) {
-        node->direct_bcast_min = threshold(node, measured.from[CO_SHM_WAY_BCAST]);
-        node->direct_allgather_min = threshold(node, measured.from[CO_SHM_WAY_ALLGATHER]);
+        node->direct_bcast_min = threshold(node, measured.from[CO_SHM_PATTERN_BCAST]);
+        node->direct_allgather_min = threshold(node, measured.from[CO_SHM_PATTERN_ALLGATHER]);
     }
     char messages[24], bcasts[24], allgathers[24], how[48] = "measured";
     say_size(messages, sizeof messages, message);

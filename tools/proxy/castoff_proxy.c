@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // castoff proxy --job: the process beside the ranks of a node that moves their messages, started by the first of them
-// (src/offload/rank/proxy_start.c); and `castoff proxy status`, which asks those of this user what they do. The job
-// comes over descriptor 3, and so does what it becomes of it; the process ends with its last rank.
+// (src/offload/rank/rank_proxy_start.c); and `castoff proxy status`, which asks those of this user what they do. The
+// job comes over descriptor 3, and so does what it becomes of it; the process ends with its last rank.
 #define _GNU_SOURCE
 #include "tools/launch/command.h"
 

@@ -21,7 +21,7 @@
 #include "offload/api/offload_ready.h"
 #include "offload/api/offload_world.h"
 #include "offload/core_list.h"
-#include "offload/rank/proxy_start.h"
+#include "offload/rank/rank_proxy_start.h"
 
 enum { PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE, LEND_COPY };
 enum { GROUPS_MAX = 1024, ENDS_MAX = 65536 };
@@ -180,14 +180,14 @@ static void proxy_launch(struct opening *opening, struct verdict *verdict)
         snprintf(verdict->why, sizeof verdict->why, "its host has no network with IPv4 for proxies");
     }
     if (verdict->error == 0 && command == NULL) {
-        verdict->error = co_proxy_command_find(path, sizeof path);
+        verdict->error = co_rank_proxy_command_find(path, sizeof path);
         snprintf(verdict->why, sizeof verdict->why, "the castoff command is not where it belongs, beside the library");
         command = path;
     }
     if (verdict->error == 0) {
-        verdict->error =
-            co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + start_ns(),
-                           &verdict->started, &opening->starter, &opening->proxy, verdict->why, sizeof verdict->why);
+        verdict->error = co_rank_proxy_start(command, &opening->proxy_job, opening->ranks,
+                                             co_clock_now_ns() + start_ns(), &verdict->started, &opening->starter,
+                                             &opening->proxy, verdict->why, sizeof verdict->why);
     }
 }
 
@@ -225,8 +225,8 @@ static int proxies_connect(struct opening *opening)
     if (peers != NULL && opening->starter >= 0) {
         // Longer than the proxy needs to find out, for its reason names the host.
         uint64_t until_ns = co_clock_now_ns() + 2 * start_ns() + CO_NS_PER_S;
-        verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies, until_ns, verdict.why,
-                                         sizeof verdict.why);
+        verdict.error = co_rank_proxy_connect(opening->starter, peers, opening->proxy_job.proxies, until_ns,
+                                              verdict.why, sizeof verdict.why);
     }
     free(peers);
     return verdict_tell(opening, &verdict);
@@ -354,7 +354,7 @@ static int world_open(struct opening *opening)
         error = ranks_connect(opening, &started);
     }
     if (opening->starter >= 0 && error != 0) {
-        co_proxy_abandon(opening->starter, opening->proxy);
+        co_rank_proxy_abandon(opening->starter, opening->proxy);
     } else if (opening->starter >= 0) {
         close(opening->starter);
         if (opening->proxy >= 0) {

@@ -20,7 +20,7 @@
 #include "base/poll.h"
 #include "base/preload.h"
 #include "base/settings.h"
-#include "offload/rank/proxy_heartbeat.h"
+#include "offload/rank/rank_proxy_heartbeat.h"
 #include "offload/segment_memory.h"
 
 enum { LOOKS_BEFORE_SLEEP = 200 };
@@ -38,7 +38,7 @@ struct co_rank_connection {
     struct co_descriptor_kept proxy; // a pidfd
     struct co_descriptor_kept bell;  // an eventfd of the proxy's, by which it is rung; without it by the socket
     bool is_lost, is_broken, has_copies;
-    struct co_proxy_heartbeat heartbeat;
+    struct co_rank_proxy_heartbeat heartbeat;
     struct co_rank_copies copies;
     void (*progress)(void *context); // NULL: nothing
     void *context;
@@ -319,7 +319,7 @@ static void proxy_end(struct co_rank_connection *connection)
 static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_ns)
 {
     uint64_t count = co_load_relaxed(&connection->memory->heartbeat); // relaxed: whether it moves
-    enum co_heartbeat is = co_proxy_heartbeat_look(&connection->heartbeat, count, now_ns);
+    enum co_heartbeat is = co_rank_proxy_heartbeat_look(&connection->heartbeat, count, now_ns);
 
     if (is == CO_HEARTBEAT_STOPPED) {
         proxy_end(connection);
@@ -378,7 +378,7 @@ bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t tic
     for (int i = 0; i < LOOKS_BEFORE_SLEEP && !co_rank_client_is_done(client, ticket); i++) {
         co_cpu_relax();
     }
-    co_proxy_heartbeat_begin(&connection->heartbeat);
+    co_rank_proxy_heartbeat_begin(&connection->heartbeat);
     while (!co_rank_client_is_done(client, ticket)) {
         if (!co_rank_connection_look(connection)) {
             return co_rank_client_is_done(client, ticket);

@@ -11,11 +11,6 @@
 #include "base/log.h"
 #include "p2p/channel/native_channel_state.h"
 
-static struct co_native_packet *packet_out(const struct co_native_channel *self, unsigned number)
-{
-    return co_native_packet_out(self, number);
-}
-
 // Packets that native has done with.
 static void packets_reclaim(struct co_native_channel *self)
 {
@@ -56,7 +51,7 @@ static bool packet_send(struct co_channel *channel, int peer, const struct co_pa
         }
     }
     unsigned number = self->free_packets[--self->free_packet_count];
-    struct co_native_packet *out = packet_out(self, number);
+    struct co_native_packet *out = co_native_packet_out(self, number);
     co_store_relaxed(&out->mark, 1); // relaxed: the queue orders it
     out->head = *packet;
     if (first_bytes > 0) {
@@ -72,42 +67,14 @@ static bool packet_send(struct co_channel *channel, int peer, const struct co_pa
     return true;
 }
 
-static bool credit_tell(struct co_native_channel *self, int peer)
-{
-    struct co_packet_credit credit = {self->peers[peer].owed};
-    struct co_packet packet = {.kind = CO_PACKET_CREDIT, .bytes = sizeof(credit)};
-    if (!packet_send(&self->channel, peer, &packet, &credit, sizeof(credit), NULL, 0)) {
-        return false;
-    }
-    self->peers[peer].told = credit.given_back;
-    return true;
-}
-
 static void credit_give_back(struct co_channel *channel, int peer, size_t bytes)
 {
-    struct co_native_channel *self = co_native_channel_of(channel);
-    struct co_native_peer *state = &self->peers[peer];
-    state->owed += bytes;
-    if (state->owed - state->told >= self->config.credit / 8 && !state->wants_to_tell && !credit_tell(self, peer)) {
-        state->wants_to_tell = true;
-        self->telling++;
-    }
-}
-
-static void credit_tell_waiting(struct co_native_channel *self)
-{
-    for (int peer = 0; peer < self->config.size && self->telling > 0; peer++) {
-        struct co_native_peer *state = &self->peers[peer];
-        if (state->wants_to_tell && credit_tell(self, peer)) {
-            state->wants_to_tell = false;
-            self->telling--;
-        }
-    }
+    co_channel_credits_give_back(&co_native_channel_of(channel)->credits, channel, peer, bytes);
 }
 
 static uint64_t credit_given_back(const struct co_channel *channel, int peer)
 {
-    return ((const struct co_native_channel *)channel)->peers[peer].given_back;
+    return ((const struct co_native_channel *)channel)->credits.peers[peer].given_back;
 }
 
 // False: not taken.
@@ -124,11 +91,7 @@ static bool packet_hand_over(struct co_native_channel *self, uint64_t number, co
     if (packet->head.kind != CO_PACKET_CREDIT) {
         return handler(arg, arrival->peer, &packet->head, packet->payload);
     }
-    struct co_packet_credit credit;
-    if (packet->head.bytes == sizeof(credit)) {
-        memcpy(&credit, packet->payload, sizeof(credit));
-        self->peers[arrival->peer].given_back = credit.given_back;
-    }
+    co_channel_credits_hear(&self->credits, arrival->peer, &packet->head, packet->payload);
     return true;
 }
 
@@ -142,8 +105,8 @@ static int packets_poll(struct co_channel *channel, int most, co_channel_handler
         co_store_release(&self->consumed, ++consumed); // release C2
         count++;
     }
-    if (self->telling > 0) {
-        credit_tell_waiting(self);
+    if (self->credits.telling > 0) {
+        co_channel_credits_tell_waiting(&self->credits, channel);
     }
     return count;
 }
@@ -244,6 +207,7 @@ static void channel_free(struct co_native_channel *self)
     free(self->done);
     free(self->under_way);
     free(self->peers);
+    co_channel_credits_close(&self->credits);
     free(self->free_packets);
     free(self->memory);
     free(self);
@@ -289,10 +253,11 @@ static int channel_allocate(struct co_native_channel *self)
     self->peers = calloc((size_t)self->config.size, sizeof(*self->peers));
     self->free_packets = calloc(operations, sizeof(*self->free_packets));
     self->memory = calloc(2 * (size_t)self->packets, self->packet_bytes);
+    bool has_credits = co_channel_credits_open(&self->credits, self->config.size, self->config.credit) == 0;
     bool has_queues = co_index_queue_open(&self->starts, operations) == 0;
     has_queues = co_index_queue_open(&self->ended_packets, operations) == 0 && has_queues;
     has_queues = co_index_queue_open(&self->ended_transfers, operations) == 0 && has_queues;
-    if (!has_queues || self->operations == NULL || self->arrivals == NULL || self->done == NULL ||
+    if (!has_credits || !has_queues || self->operations == NULL || self->arrivals == NULL || self->done == NULL ||
         self->under_way == NULL || self->peers == NULL || self->free_packets == NULL || self->memory == NULL) {
         return -ENOMEM;
     }
@@ -342,5 +307,5 @@ size_t co_native_channel_bytes(const struct co_channel *channel)
     const struct co_native_channel *self = (const struct co_native_channel *)channel;
     return 2 * (size_t)self->packets * self->packet_bytes +
            co_native_operation_count(self) * (sizeof(*self->operations) + sizeof(*self->done)) +
-           (size_t)self->config.size * sizeof(*self->peers);
+           (size_t)self->config.size * (sizeof(*self->peers) + sizeof(*self->credits.peers));
 }

@@ -11,6 +11,7 @@
 #define CASTOFF_P2P_CHANNEL_NATIVE_CHANNEL_STATE_H
 
 #include "base/atomics.h"
+#include "p2p/channel/channel_credit.h"
 #include "p2p/channel/native_channel.h"
 #include "p2p/channel/index_queue.h"
 
@@ -45,10 +46,7 @@ struct co_native_arrival {
 };
 
 struct co_native_peer {
-    uint64_t given_back;   // by the peer
-    uint64_t owed, told;   // given back to the peer; of that, what it knows
     unsigned packets;      // to it under way
-    bool wants_to_tell;    // found no room for it
     bool is_lost, is_told; // a packet could not be sent; and the engine knows
 };
 
@@ -68,7 +66,8 @@ struct co_native_channel {
     // The caller's.
     uint16_t *free_packets, *free_outgoing, *free_expected; // operations
     unsigned free_packet_count, free_outgoing_count, free_expected_count;
-    int telling, lost; // peers that want to be told, or are lost and the engine does not know
+    struct co_channel_credits credits;
+    int lost; // peers that are, and the engine does not know
     // The mover's, but for `consumed`.
     struct co_trylock mover;
     _Atomic uint64_t posted, arrived, consumed; // packets

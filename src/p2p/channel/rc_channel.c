@@ -19,41 +19,14 @@ static bool packet_send(struct co_channel *channel, int peer, const struct co_pa
     return rc->ops->send(rc, peer, packet, sizeof *packet, first, first_bytes, second, second_bytes);
 }
 
-static bool credit_tell(struct co_rc_channel *self, int peer)
-{
-    struct co_packet_credit credit = {self->peers[peer].owed};
-    if (!co_rc_channel_send(self, peer, CO_PACKET_CREDIT, &credit, sizeof credit, NULL, 0)) {
-        return false;
-    }
-    self->peers[peer].told = credit.given_back;
-    return true;
-}
-
 static void credit_give_back(struct co_channel *channel, int peer, size_t bytes)
 {
-    struct co_rc_channel *self = co_rc_channel_of(channel);
-    struct co_rc_peer *state = &self->peers[peer];
-    state->owed += bytes;
-    if (state->owed - state->told >= self->config.credit / 8 && !state->wants_to_tell && !credit_tell(self, peer)) {
-        state->wants_to_tell = true;
-        self->telling++;
-    }
-}
-
-static void credit_tell_waiting(struct co_rc_channel *self)
-{
-    for (int peer = 0; peer < self->config.size && self->telling > 0; peer++) {
-        struct co_rc_peer *state = &self->peers[peer];
-        if (state->wants_to_tell && credit_tell(self, peer)) {
-            state->wants_to_tell = false;
-            self->telling--;
-        }
-    }
+    co_channel_credits_give_back(&co_rc_channel_of(channel)->credits, channel, peer, bytes);
 }
 
 static uint64_t credit_given_back(const struct co_channel *channel, int peer)
 {
-    return ((const struct co_rc_channel *)channel)->peers[peer].given_back;
+    return ((const struct co_rc_channel *)channel)->credits.peers[peer].given_back;
 }
 
 static bool packet_is_valid(const struct co_rc_event *event)
@@ -73,7 +46,6 @@ static bool packet_hand_over(struct co_rc_channel *self, const struct co_rc_even
 {
     const struct co_packet *packet = (const struct co_packet *)event->data;
     const unsigned char *payload = event->data + sizeof *packet;
-    struct co_packet_credit credit;
     if (!packet_is_valid(event)) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_VERBS, "%zu bytes from rank %d are no message of castoff: left out",
                event->bytes, event->peer);
@@ -81,9 +53,8 @@ static bool packet_hand_over(struct co_rc_channel *self, const struct co_rc_even
         return handler(arg, event->peer, packet, payload);
     } else if (packet->kind != CO_PACKET_CREDIT) {
         co_rc_transfers_receive(self, event->peer, packet, payload);
-    } else if (packet->bytes == sizeof credit) {
-        memcpy(&credit, payload, sizeof credit);
-        self->peers[event->peer].given_back = credit.given_back;
+    } else {
+        co_channel_credits_hear(&self->credits, event->peer, packet, payload);
     }
     return true;
 }
@@ -142,8 +113,8 @@ static int packets_poll(struct co_channel *channel, int most, co_channel_handler
     if (self->outgoing_count + self->expected_count > 0) {
         co_rc_transfers_progress(self);
     }
-    if (self->telling > 0) {
-        credit_tell_waiting(self);
+    if (self->credits.telling > 0) {
+        co_channel_credits_tell_waiting(&self->credits, channel);
     }
     return count;
 }
@@ -190,6 +161,7 @@ static void channel_close(struct co_channel *channel)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
     self->rc->ops->close(self->rc);
+    co_channel_credits_close(&self->credits);
     free(self->peers);
     free(self);
 }
@@ -216,7 +188,8 @@ int co_rc_channel_open(struct co_channel **out, const struct co_rc_channel_confi
 {
     struct co_rc_channel *self = calloc(1, sizeof *self);
     struct co_rc_peer *peers = calloc((size_t)config->size, sizeof *peers);
-    if (self == NULL || peers == NULL) {
+    struct co_channel_credits credits = {.peers = NULL};
+    if (self == NULL || peers == NULL || co_channel_credits_open(&credits, config->size, config->credit) != 0) {
         free(self);
         free(peers);
         return -ENOMEM;
@@ -224,7 +197,8 @@ int co_rc_channel_open(struct co_channel **out, const struct co_rc_channel_confi
     *self = (struct co_rc_channel){.channel = {&ops, config->packet_bytes - sizeof(struct co_packet)},
                                    .config = *config,
                                    .rc = config->rc,
-                                   .peers = peers};
+                                   .peers = peers,
+                                   .credits = credits};
     *out = &self->channel;
     return 0;
 }

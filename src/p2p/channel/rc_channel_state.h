@@ -7,6 +7,7 @@
 #define CASTOFF_P2P_CHANNEL_RC_CHANNEL_STATE_H
 
 #include "base/atomics.h"
+#include "p2p/channel/channel_credit.h"
 #include "p2p/channel/rc_channel.h"
 
 #define CO_RC_TRANSFERS 32 // of each direction at a time
@@ -62,9 +63,6 @@ struct co_rc_transfer {
 };
 
 struct co_rc_peer {
-    uint64_t given_back; // by the peer
-    uint64_t owed, told; // given back to the peer; of that, what it knows
-    bool wants_to_tell;  // found no room for it
     bool is_lost, is_told;
 };
 
@@ -78,7 +76,8 @@ struct co_rc_channel {
     struct co_rc_transfer outgoing[CO_RC_TRANSFERS], expected[CO_RC_TRANSFERS];
     _Atomic bool must_let_go; // of the device; written by any thread
     unsigned outgoing_count, expected_count, ended_count;
-    int telling, lost; // peers that want to be told, or are lost and the engine does not know
+    struct co_channel_credits credits;
+    int lost; // peers that are, and the engine does not know
     _Atomic uint64_t advances;
 };
 

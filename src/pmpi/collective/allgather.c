@@ -5,23 +5,10 @@
 #include "pmpi/collective/gather_buffers.h"
 #include "pmpi/life/process.h"
 
-static int take(const struct co_gather_call *call, MPI_Comm comm)
+static int allgather_take(const struct co_gather_call *call, MPI_Comm comm)
 {
-    struct co_gather_buffers buffers;
     int error = co_communicator_need_team(call->communicator);
-    if (error != 0) {
-        return co_failure_raise(comm, "MPI_Allgather", error);
-    }
-    error = co_gather_buffers_open(&buffers, call);
-    if (error == 0) {
-        error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
-        if (error == 0) {
-            error = co_gather_buffers_unpack(&buffers, call);
-        }
-        co_gather_buffers_close(&buffers);
-    } else {
-        co_team_give_up(call->communicator->team, error);
-    }
+    error = error == 0 ? co_gather_run(call) : error;
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Allgather", error);
 }
 
@@ -40,7 +27,7 @@ int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, voi
                                   .receive_type = receive_type};
     enum co_reason reason = co_gather_route(&call, comm, CO_CALL_ALLGATHER);
     int code = reason == CO_TAKE
-                   ? take(&call, comm)
+                   ? allgather_take(&call, comm)
                    : co_next.Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
     co_route_trial_end(call.communicator, call.trial_ns, code);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
@@ -64,7 +51,7 @@ int PMPI_Allgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_t
                                   .receive_type = receive_type};
     enum co_reason reason = co_gather_route(&call, comm, CO_CALL_ALLGATHER);
     int code = reason == CO_TAKE
-                   ? take(&call, comm)
+                   ? allgather_take(&call, comm)
                    : co_next.Allgather_c(send, send_count, send_type, receive, receive_count, receive_type, comm);
     co_route_trial_end(call.communicator, call.trial_ns, code);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);

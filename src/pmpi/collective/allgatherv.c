@@ -4,39 +4,26 @@
 #include "pmpi/collective/gatherv_buffers.h"
 #include "pmpi/life/failure.h"
 
-static int run(const struct co_gatherv_call *call, struct co_gatherv_buffers *buffers)
+static int blocks_gather(const struct co_gatherv_call *call, struct co_gatherv_buffers *buffers)
 {
     struct co_team *team = call->communicator->team;
     return call->is_equal && buffers->packed != NULL ? co_team_allgather(team, NULL, buffers->packed, call->block_bytes)
                                                      : co_team_allgatherv(team, buffers->blocks);
 }
 
-static int take_row(const struct co_gatherv_call *call)
+static int call_run(const struct co_gatherv_call *call)
 {
-    struct co_gather_call gather = co_gatherv_as_gather(call);
-    struct co_gather_buffers buffers;
-    int error = co_gather_buffers_open(&buffers, &gather);
-    if (error != 0) {
-        co_team_give_up(call->communicator->team, error);
-        return error;
+    if (co_gatherv_is_row(call)) {
+        struct co_gather_call row = co_gatherv_as_gather(call);
+        return co_gather_run(&row);
     }
-    error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
-    if (error == 0) {
-        error = co_gather_buffers_unpack(&buffers, &gather);
-    }
-    co_gather_buffers_close(&buffers);
-    return error;
-}
-
-static int take_blocks(const struct co_gatherv_call *call)
-{
     struct co_gatherv_buffers buffers;
     int error = co_gatherv_buffers_open(&buffers, call);
     if (error != 0) {
         co_team_give_up(call->communicator->team, error);
         return error;
     }
-    error = run(call, &buffers);
+    error = blocks_gather(call, &buffers);
     if (error == 0) {
         error = co_gatherv_buffers_unpack(&buffers, call);
     }
@@ -44,11 +31,11 @@ static int take_blocks(const struct co_gatherv_call *call)
     return error;
 }
 
-static int take(const struct co_gatherv_call *call, MPI_Comm comm)
+static int allgatherv_take(const struct co_gatherv_call *call, MPI_Comm comm)
 {
     int error = co_communicator_need_team(call->communicator);
     if (error == 0) {
-        error = co_gatherv_is_row(call) ? take_row(call) : take_blocks(call);
+        error = call_run(call);
     }
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Allgatherv", error);
 }
@@ -69,11 +56,9 @@ int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, vo
                                    .receive_type = receive_type};
     enum co_reason reason = co_gatherv_route(&call, comm, CO_CALL_ALLGATHERV);
     int code = reason == CO_TAKE
-                   ? take(&call, comm)
+                   ? allgatherv_take(&call, comm)
                    : co_next.Allgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm);
-    if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&call, comm, code), receive_type, code);
-    }
+    co_gatherv_end(&ticket, reason, comm, &call, code);
     return code;
 }
 
@@ -95,11 +80,9 @@ int PMPI_Allgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send_
                                    .receive_type = receive_type};
     enum co_reason reason = co_gatherv_route(&call, comm, CO_CALL_ALLGATHERV);
     int code = reason == CO_TAKE
-                   ? take(&call, comm)
+                   ? allgatherv_take(&call, comm)
                    : co_next.Allgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm);
-    if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&call, comm, code), receive_type, code);
-    }
+    co_gatherv_end(&ticket, reason, comm, &call, code);
     return code;
 }
 

@@ -5,7 +5,7 @@
 #include "pmpi/collective/bcast_buffers.h"
 #include "pmpi/life/process.h"
 
-static int take(const struct co_bcast_call *call, MPI_Comm comm)
+static int bcast_take(const struct co_bcast_call *call, MPI_Comm comm)
 {
     struct co_bcast_buffers buffers;
     int error = co_communicator_need_team(call->communicator);
@@ -32,7 +32,7 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST);
     struct co_bcast_call call = {.buffer = buffer, .count = count, .root = root, .type = type};
     enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
-    int code = reason == CO_TAKE ? take(&call, comm) : co_next.Bcast(buffer, count, type, root, comm);
+    int code = reason == CO_TAKE ? bcast_take(&call, comm) : co_next.Bcast(buffer, count, type, root, comm);
     co_route_trial_end(call.communicator, call.trial_ns, code);
     // Between groups, a rank of the root's group that is not the root has no part in it: what it gives is not looked
     // at.
@@ -50,7 +50,7 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST);
     struct co_bcast_call call = {.buffer = buffer, .count = count, .root = root, .type = type};
     enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
-    int code = reason == CO_TAKE ? take(&call, comm) : co_next.Bcast_c(buffer, count, type, root, comm);
+    int code = reason == CO_TAKE ? bcast_take(&call, comm) : co_next.Bcast_c(buffer, count, type, root, comm);
     co_route_trial_end(call.communicator, call.trial_ns, code);
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
     return code;

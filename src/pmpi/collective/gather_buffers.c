@@ -109,3 +109,19 @@ void co_gather_buffers_close(struct co_gather_buffers *buffers)
     free(buffers->packed_all);
     buffers->packed_mine = buffers->packed_all = NULL;
 }
+
+int co_gather_run(const struct co_gather_call *call)
+{
+    struct co_gather_buffers buffers;
+    int error = co_gather_buffers_open(&buffers, call);
+    if (error != 0) {
+        co_team_give_up(call->communicator->team, error);
+        return error;
+    }
+    error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
+    if (error == 0) {
+        error = co_gather_buffers_unpack(&buffers, call);
+    }
+    co_gather_buffers_close(&buffers);
+    return error;
+}

@@ -43,4 +43,7 @@ int co_gather_buffers_unpack(const struct co_gather_buffers *buffers, const stru
 
 void co_gather_buffers_close(struct co_gather_buffers *buffers);
 
+// The whole of a blocking call, whose communicator has a team. 0 or -errno: then the others do not wait for this rank.
+int co_gather_run(const struct co_gather_call *call);
+
 #endif

@@ -61,7 +61,16 @@ int co_gatherv_buffers_unpack(const struct co_gatherv_buffers *buffers, const st
 
 void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers);
 
-// For the report of a call that was declined: the mean count, where native has accepted the arguments.
+// For the report: the mean count, where native has accepted the arguments. Of `call` it takes the counts alone.
 ptrdiff_t co_gatherv_mean_count(const struct co_gatherv_call *call, MPI_Comm comm, int code);
+
+// As co_route_end, by the mean count; of `call` it takes the counts and their type.
+static inline void co_gatherv_end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm,
+                                  const struct co_gatherv_call *call, int code)
+{
+    if (__builtin_expect(ticket->began_ns != 0, 0)) {
+        co_route_count(ticket, reason, comm, co_gatherv_mean_count(call, comm, code), call->receive_type, code);
+    }
+}
 
 #endif

@@ -14,13 +14,13 @@ struct gather {
     struct co_gather_buffers buffers;
 };
 
-static int open(void *operation)
+static int gather_open(void *operation)
 {
     struct gather *gather = operation;
     return co_gather_buffers_open(&gather->buffers, &gather->call);
 }
 
-static int fill(void *operation)
+static int gather_fill(void *operation)
 {
     const struct gather *gather = operation;
     return co_gather_buffers_fill(&gather->buffers, &gather->call);
@@ -31,7 +31,7 @@ static int keep_receive_type(struct gather *gather)
     return co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
 }
 
-static int keep(void *operation)
+static int gather_keep(void *operation)
 {
     struct gather *gather = operation;
     int error =
@@ -39,35 +39,35 @@ static int keep(void *operation)
     return error == 0 ? keep_receive_type(gather) : error;
 }
 
-static int begin(void *operation)
+static int gather_begin(void *operation)
 {
     struct gather *gather = operation;
     return co_team_iallgather(&gather->common.task, gather->common.team, gather->common.ticket.call,
                               gather->buffers.mine, gather->buffers.all, gather->call.block_bytes);
 }
 
-static int submit(struct co_proxied_call **out, const void *operation)
+static int gather_submit(struct co_proxied_call **out, const void *operation)
 {
     const struct gather *gather = operation;
     return co_proxied_allgather(out, gather->common.proxied_team, gather->buffers.mine, gather->buffers.all,
                                 gather->call.block_bytes);
 }
 
-static int prepare(void *operation)
+static int gather_prepare(void *operation)
 {
     struct gather *gather = operation;
-    int error = open(operation);
+    int error = gather_open(operation);
     return error == 0 && gather->buffers.packed_all != NULL ? keep_receive_type(gather) : error;
 }
 
-static int unpack(void *operation, int error, size_t given)
+static int gather_unpack(void *operation, int error, size_t given)
 {
     (void)given;
     struct gather *gather = operation;
     return error != 0 ? error : co_gather_buffers_unpack(&gather->buffers, &gather->call);
 }
 
-static void close(void *operation)
+static void gather_close(void *operation)
 {
     struct gather *gather = operation;
     co_gather_buffers_close(&gather->buffers);
@@ -75,15 +75,15 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Iallgather", "MPIX_Allgather_init"),
                                                 .operation_bytes = sizeof(struct gather),
-                                                .prepare = prepare,
-                                                .open = open,
-                                                .fill = fill,
-                                                .keep = keep,
-                                                .begin = begin,
-                                                .submit = submit,
+                                                .prepare = gather_prepare,
+                                                .open = gather_open,
+                                                .fill = gather_fill,
+                                                .keep = gather_keep,
+                                                .begin = gather_begin,
+                                                .submit = gather_submit,
                                                 .refuse = co_offloaded_refuse_gather,
-                                                .unpack = unpack,
-                                                .close = close};
+                                                .unpack = gather_unpack,
+                                                .close = gather_close};
 
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
                                MPI_Datatype send_type, void *receive, ptrdiff_t receive_count,
@@ -98,7 +98,7 @@ static struct gather gather_of(struct co_call_ticket ticket, const void *send, p
                                     .receive_type = receive_type}};
 }
 
-static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call which)
+static enum co_reason gather_route(struct gather *gather, MPI_Comm comm, enum co_call which)
 {
     enum co_reason reason = co_gather_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
@@ -116,7 +116,7 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHER);
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
-    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
+    enum co_reason reason = gather_route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&gather.common, comm, handle);
     }
@@ -134,7 +134,7 @@ int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER_INIT);
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
-    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHER_INIT);
+    enum co_reason reason = gather_route(&gather, comm, CO_CALL_ALLGATHER_INIT);
     reason = co_persistent_collective_make(&gather.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
@@ -157,7 +157,7 @@ int PMPI_Iallgather_c(const void *send, MPI_Count send_count, MPI_Datatype send_
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHER);
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
-    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
+    enum co_reason reason = gather_route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&gather.common, comm, handle);
     }
@@ -176,7 +176,7 @@ int PMPI_Allgather_init_c(const void *send, MPI_Count send_count, MPI_Datatype s
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER_INIT);
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
-    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHER_INIT);
+    enum co_reason reason = gather_route(&gather, comm, CO_CALL_ALLGATHER_INIT);
     reason = co_persistent_collective_make(&gather.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;

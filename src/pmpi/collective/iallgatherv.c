@@ -20,7 +20,7 @@ struct gather {
     struct co_gather_buffers row_buffers;
 };
 
-static int open(void *operation)
+static int gatherv_open(void *operation)
 {
     struct gather *gather = operation;
     gather->is_row = co_gatherv_is_row(&gather->call);
@@ -31,7 +31,7 @@ static int open(void *operation)
     return co_gather_buffers_open(&gather->row_buffers, &gather->row);
 }
 
-static int fill(void *operation)
+static int gatherv_fill(void *operation)
 {
     const struct gather *gather = operation;
     return gather->is_row ? co_gather_buffers_fill(&gather->row_buffers, &gather->row)
@@ -57,7 +57,7 @@ static int keep_arrays(struct gather *gather)
     return 0;
 }
 
-static int keep(void *operation)
+static int gatherv_keep(void *operation)
 {
     struct gather *gather = operation;
     int error = keep_arrays(gather);
@@ -67,7 +67,7 @@ static int keep(void *operation)
     return error == 0 ? co_nonblocking_hold_type(&gather->common, &gather->call.receive_type) : error;
 }
 
-static int begin(void *operation)
+static int gatherv_begin(void *operation)
 {
     struct gather *gather = operation;
     struct co_team *team = gather->common.team;
@@ -112,7 +112,7 @@ static int begin_blocks(struct co_proxied_call **out, const struct gather *gathe
     return error;
 }
 
-static int submit(struct co_proxied_call **out, const void *operation)
+static int gatherv_submit(struct co_proxied_call **out, const void *operation)
 {
     const struct gather *gather = operation;
     const struct co_gather_buffers *row = &gather->row_buffers;
@@ -122,13 +122,13 @@ static int submit(struct co_proxied_call **out, const void *operation)
 }
 
 // The buffers of one operation have arrays of their own where they need any at its end.
-static int prepare(void *operation)
+static int gatherv_prepare(void *operation)
 {
-    int error = open(operation);
+    int error = gatherv_open(operation);
     return error == 0 ? hold_receive_type(operation) : error;
 }
 
-static int unpack(void *operation, int error, size_t given)
+static int gatherv_unpack(void *operation, int error, size_t given)
 {
     struct gather *gather = operation;
     (void)given;
@@ -139,7 +139,7 @@ static int unpack(void *operation, int error, size_t given)
                           : co_gatherv_buffers_unpack(&gather->buffers, &gather->call);
 }
 
-static void close(void *operation)
+static void gatherv_close(void *operation)
 {
     struct gather *gather = operation;
     co_gather_buffers_close(&gather->row_buffers);
@@ -148,15 +148,15 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Iallgatherv", "MPIX_Allgatherv_init"),
                                                 .operation_bytes = sizeof(struct gather),
-                                                .prepare = prepare,
-                                                .open = open,
-                                                .fill = fill,
-                                                .keep = keep,
-                                                .begin = begin,
-                                                .submit = submit,
+                                                .prepare = gatherv_prepare,
+                                                .open = gatherv_open,
+                                                .fill = gatherv_fill,
+                                                .keep = gatherv_keep,
+                                                .begin = gatherv_begin,
+                                                .submit = gatherv_submit,
                                                 .refuse = co_offloaded_refuse_gather,
-                                                .unpack = unpack,
-                                                .close = close};
+                                                .unpack = gatherv_unpack,
+                                                .close = gatherv_close};
 
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, ptrdiff_t send_count,
                                MPI_Datatype send_type, void *receive, const int counts[], const int places[],
@@ -172,7 +172,7 @@ static struct gather gather_of(struct co_call_ticket ticket, const void *send, p
                                     .receive_type = receive_type}};
 }
 
-static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call which)
+static enum co_reason gatherv_route(struct gather *gather, MPI_Comm comm, enum co_call which)
 {
     enum co_reason reason = co_gatherv_route(&gather->call, comm, which);
     gather->common.communicator = gather->call.communicator;
@@ -189,14 +189,12 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHERV);
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, counts, places, receive_type);
-    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
+    enum co_reason reason = gatherv_route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
-    if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
-    }
+    co_gatherv_end(&ticket, reason, comm, &gather.call, code);
     return code;
 }
 
@@ -210,16 +208,14 @@ int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_typ
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV_INIT);
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, counts, places, receive_type);
-    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHERV_INIT);
+    enum co_reason reason = gatherv_route(&gather, comm, CO_CALL_ALLGATHERV_INIT);
     reason = co_persistent_collective_make(&gather.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
     }
     int code =
         co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info, handle);
-    if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
-    }
+    co_gatherv_end(&ticket, reason, comm, &gather.call, code);
     return code;
 }
 
@@ -238,14 +234,12 @@ int PMPI_Iallgatherv_c(const void *send, MPI_Count send_count, MPI_Datatype send
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, NULL, NULL, receive_type);
     gather.call.large_counts = counts;
     gather.call.large_places = places;
-    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
+    enum co_reason reason = gatherv_route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv_c(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
-    if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
-    }
+    co_gatherv_end(&ticket, reason, comm, &gather.call, code);
     return code;
 }
 
@@ -261,16 +255,14 @@ int PMPI_Allgatherv_init_c(const void *send, MPI_Count send_count, MPI_Datatype 
     struct gather gather = gather_of(ticket, send, send_count, send_type, receive, NULL, NULL, receive_type);
     gather.call.large_counts = counts;
     gather.call.large_places = places;
-    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHERV_INIT);
+    enum co_reason reason = gatherv_route(&gather, comm, CO_CALL_ALLGATHERV_INIT);
     reason = co_persistent_collective_make(&gather.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
     }
     int code = co_next.Allgatherv_init_c(send, send_count, send_type, receive, counts, places, receive_type, comm, info,
                                          handle);
-    if (ticket.began_ns != 0) {
-        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(&gather.call, comm, code), receive_type, code);
-    }
+    co_gatherv_end(&ticket, reason, comm, &gather.call, code);
     return code;
 }
 

@@ -129,13 +129,13 @@ struct exchange {
     struct buffers buffers;
 };
 
-static int open(void *operation)
+static int exchange_open(void *operation)
 {
     struct exchange *exchange = operation;
     return buffers_open(&exchange->buffers, &exchange->call);
 }
 
-static int fill(void *operation)
+static int exchange_fill(void *operation)
 {
     const struct exchange *exchange = operation;
     return buffers_fill(&exchange->buffers, &exchange->call);
@@ -146,7 +146,7 @@ static int keep_receive_type(struct exchange *exchange)
     return co_nonblocking_hold_type(&exchange->common, &exchange->call.receive_type);
 }
 
-static int keep(void *operation)
+static int exchange_keep(void *operation)
 {
     struct exchange *exchange = operation;
     int error = exchange->call.send == MPI_IN_PLACE
@@ -155,28 +155,28 @@ static int keep(void *operation)
     return error == 0 ? keep_receive_type(exchange) : error;
 }
 
-static int submit(struct co_proxied_call **out, const void *operation)
+static int exchange_submit(struct co_proxied_call **out, const void *operation)
 {
     const struct exchange *exchange = operation;
     return co_proxied_alltoall(out, exchange->common.proxied_team, exchange->buffers.send, exchange->buffers.receive,
                                exchange->call.block_bytes);
 }
 
-static int prepare(void *operation)
+static int exchange_prepare(void *operation)
 {
     struct exchange *exchange = operation;
-    int error = open(operation);
+    int error = exchange_open(operation);
     return error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
 }
 
-static int unpack(void *operation, int error, size_t given)
+static int exchange_unpack(void *operation, int error, size_t given)
 {
     (void)given;
     struct exchange *exchange = operation;
     return error != 0 ? error : buffers_unpack(&exchange->buffers, &exchange->call);
 }
 
-static void close(void *operation)
+static void exchange_close(void *operation)
 {
     struct exchange *exchange = operation;
     buffers_close(&exchange->buffers);
@@ -184,14 +184,14 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ialltoall", "MPIX_Alltoall_init"),
                                                 .operation_bytes = sizeof(struct exchange),
-                                                .prepare = prepare,
-                                                .open = open,
-                                                .fill = fill,
-                                                .keep = keep,
-                                                .submit = submit,
+                                                .prepare = exchange_prepare,
+                                                .open = exchange_open,
+                                                .fill = exchange_fill,
+                                                .keep = exchange_keep,
+                                                .submit = exchange_submit,
                                                 .refuse = co_offloaded_refuse_exchange,
-                                                .unpack = unpack,
-                                                .close = close};
+                                                .unpack = exchange_unpack,
+                                                .close = exchange_close};
 
 static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, int send_count,
                                    MPI_Datatype send_type, void *receive, int receive_count, MPI_Datatype receive_type)
@@ -205,7 +205,7 @@ static struct exchange exchange_of(struct co_call_ticket ticket, const void *sen
                                       .receive_type = receive_type}};
 }
 
-static enum co_reason route(struct exchange *exchange, MPI_Comm comm, enum co_call which)
+static enum co_reason exchange_route(struct exchange *exchange, MPI_Comm comm, enum co_call which)
 {
     enum co_reason reason = call_route(&exchange->call, comm, which);
     exchange->common.communicator = exchange->call.communicator;
@@ -221,7 +221,7 @@ int PMPI_Ialltoall(const void *send, int send_count, MPI_Datatype send_type, voi
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLTOALL);
     struct exchange exchange = exchange_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
-    enum co_reason reason = route(&exchange, comm, CO_CALL_IALLTOALL);
+    enum co_reason reason = exchange_route(&exchange, comm, CO_CALL_IALLTOALL);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&exchange.common, comm, handle);
     }
@@ -239,7 +239,7 @@ int PMPI_Alltoall_init(const void *send, int send_count, MPI_Datatype send_type,
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLTOALL_INIT);
     struct exchange exchange = exchange_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
-    enum co_reason reason = route(&exchange, comm, CO_CALL_ALLTOALL_INIT);
+    enum co_reason reason = exchange_route(&exchange, comm, CO_CALL_ALLTOALL_INIT);
     reason = co_persistent_collective_make(&exchange.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;

@@ -16,13 +16,13 @@ struct exchange {
     struct co_alltoallv_buffers buffers;
 };
 
-static int open(void *operation)
+static int exchangev_open(void *operation)
 {
     struct exchange *exchange = operation;
     return co_alltoallv_buffers_open(&exchange->buffers, &exchange->call);
 }
 
-static int fill(void *operation)
+static int exchangev_fill(void *operation)
 {
     const struct exchange *exchange = operation;
     return co_alltoallv_buffers_fill(&exchange->buffers, &exchange->call);
@@ -56,7 +56,7 @@ static int keep_receive_type(struct exchange *exchange)
     return co_nonblocking_hold_type(&exchange->common, &exchange->call.receive.type);
 }
 
-static int keep(void *operation)
+static int exchangev_keep(void *operation)
 {
     struct exchange *exchange = operation;
     int error = keep_arrays(exchange);
@@ -66,28 +66,28 @@ static int keep(void *operation)
     return error == 0 ? keep_receive_type(exchange) : error;
 }
 
-static int submit(struct co_proxied_call **out, const void *operation)
+static int exchangev_submit(struct co_proxied_call **out, const void *operation)
 {
     const struct exchange *exchange = operation;
     return co_proxied_alltoallv(out, exchange->common.proxied_team, exchange->buffers.send, exchange->buffers.receive,
                                 exchange->buffers.blocks);
 }
 
-static int prepare(void *operation)
+static int exchangev_prepare(void *operation)
 {
     struct exchange *exchange = operation;
-    int error = open(operation);
+    int error = exchangev_open(operation);
     return error == 0 && exchange->buffers.packed_receive != NULL ? keep_receive_type(exchange) : error;
 }
 
-static int unpack(void *operation, int error, size_t given)
+static int exchangev_unpack(void *operation, int error, size_t given)
 {
     (void)given;
     struct exchange *exchange = operation;
     return error != 0 ? error : co_alltoallv_buffers_unpack(&exchange->buffers, &exchange->call);
 }
 
-static void close(void *operation)
+static void exchangev_close(void *operation)
 {
     struct exchange *exchange = operation;
     co_alltoallv_buffers_close(&exchange->buffers);
@@ -95,14 +95,14 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ialltoallv", "MPIX_Alltoallv_init"),
                                                 .operation_bytes = sizeof(struct exchange),
-                                                .prepare = prepare,
-                                                .open = open,
-                                                .fill = fill,
-                                                .keep = keep,
-                                                .submit = submit,
+                                                .prepare = exchangev_prepare,
+                                                .open = exchangev_open,
+                                                .fill = exchangev_fill,
+                                                .keep = exchangev_keep,
+                                                .submit = exchangev_submit,
                                                 .refuse = co_offloaded_refuse_exchange,
-                                                .unpack = unpack,
-                                                .close = close};
+                                                .unpack = exchangev_unpack,
+                                                .close = exchangev_close};
 
 static struct exchange exchange_of(struct co_call_ticket ticket, const void *send, void *receive,
                                    const struct co_alltoallv_side *sending, const struct co_alltoallv_side *receiving)
@@ -112,22 +112,12 @@ static struct exchange exchange_of(struct co_call_ticket ticket, const void *sen
         .call = {.send_buffer = send, .receive_buffer = receive, .send = *sending, .receive = *receiving}};
 }
 
-static enum co_reason route(struct exchange *exchange, MPI_Comm comm, enum co_call which)
+static enum co_reason exchangev_route(struct exchange *exchange, MPI_Comm comm, enum co_call which)
 {
     enum co_reason reason = co_alltoallv_route(&exchange->call, comm, which);
     exchange->common.communicator = exchange->call.communicator;
     exchange->common.bytes = exchange->call.mean_bytes;
     return reason;
-}
-
-// Of a call that was declined: by the mean count, where native has accepted the arguments.
-static void end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm,
-                const struct co_alltoallv_side *receiving, int code)
-{
-    if (__builtin_expect(ticket->began_ns != 0, 0)) {
-        const struct co_gatherv_call received = {.counts = receiving->counts};
-        co_route_end(ticket, reason, comm, co_gatherv_mean_count(&received, comm, code), receiving->type, code);
-    }
 }
 
 int PMPI_Ialltoallv(const void *send, const int send_counts[], const int send_places[], MPI_Datatype send_type,
@@ -142,13 +132,14 @@ int PMPI_Ialltoallv(const void *send, const int send_counts[], const int send_pl
     struct co_alltoallv_side sending = {.counts = send_counts, .places = send_places, .type = send_type};
     struct co_alltoallv_side receiving = {.counts = counts, .places = places, .type = receive_type};
     struct exchange exchange = exchange_of(ticket, send, receive, &sending, &receiving);
-    enum co_reason reason = route(&exchange, comm, CO_CALL_IALLTOALLV);
+    enum co_reason reason = exchangev_route(&exchange, comm, CO_CALL_IALLTOALLV);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&exchange.common, comm, handle);
     }
     int code = co_next.Ialltoallv(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
                                   comm, handle);
-    end(&ticket, reason, comm, &receiving, code);
+    co_gatherv_end(&ticket, reason, comm, &(struct co_gatherv_call){.counts = counts, .receive_type = receive_type},
+                   code);
     return code;
 }
 
@@ -164,14 +155,15 @@ int PMPI_Alltoallv_init(const void *send, const int send_counts[], const int sen
     struct co_alltoallv_side sending = {.counts = send_counts, .places = send_places, .type = send_type};
     struct co_alltoallv_side receiving = {.counts = counts, .places = places, .type = receive_type};
     struct exchange exchange = exchange_of(ticket, send, receive, &sending, &receiving);
-    enum co_reason reason = route(&exchange, comm, CO_CALL_ALLTOALLV_INIT);
+    enum co_reason reason = exchangev_route(&exchange, comm, CO_CALL_ALLTOALLV_INIT);
     reason = co_persistent_collective_make(&exchange.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
     }
     int code = co_next.Alltoallv_init(send, send_counts, send_places, send_type, receive, counts, places, receive_type,
                                       comm, info, handle);
-    end(&ticket, reason, comm, &receiving, code);
+    co_gatherv_end(&ticket, reason, comm, &(struct co_gatherv_call){.counts = counts, .receive_type = receive_type},
+                   code);
     return code;
 }
 

@@ -14,58 +14,58 @@ struct broadcast {
     struct co_bcast_buffers buffers;
 };
 
-static int open(void *operation)
+static int broadcast_open(void *operation)
 {
     struct broadcast *broadcast = operation;
     return co_bcast_buffers_open(&broadcast->buffers, &broadcast->call);
 }
 
-static int fill(void *operation)
+static int broadcast_fill(void *operation)
 {
     const struct broadcast *broadcast = operation;
     return co_bcast_buffers_fill(&broadcast->buffers, &broadcast->call);
 }
 
-static int keep(void *operation)
+static int broadcast_keep(void *operation)
 {
     struct broadcast *broadcast = operation;
     return co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type);
 }
 
-static int begin(void *operation)
+static int broadcast_begin(void *operation)
 {
     struct broadcast *broadcast = operation;
     return co_team_ibcast(&broadcast->common.task, broadcast->common.team, broadcast->common.ticket.call,
                           broadcast->call.root, broadcast->buffers.data, broadcast->call.bytes);
 }
 
-static int submit(struct co_proxied_call **out, const void *operation)
+static int broadcast_submit(struct co_proxied_call **out, const void *operation)
 {
     const struct broadcast *broadcast = operation;
     return co_proxied_bcast(out, broadcast->common.proxied_team, broadcast->call.root, broadcast->buffers.data,
                             broadcast->call.bytes);
 }
 
-static int refuse(const void *operation)
+static int broadcast_refuse(const void *operation)
 {
     const struct broadcast *broadcast = operation;
     return co_proxied_refuse_bcast(broadcast->common.proxied_team, broadcast->call.root);
 }
 
-static int prepare(void *operation)
+static int broadcast_prepare(void *operation)
 {
     const struct broadcast *broadcast = operation;
-    int error = open(operation);
-    return error == 0 && broadcast->buffers.packed != NULL ? keep(operation) : error;
+    int error = broadcast_open(operation);
+    return error == 0 && broadcast->buffers.packed != NULL ? broadcast_keep(operation) : error;
 }
 
-static int unpack(void *operation, int error, size_t given)
+static int broadcast_unpack(void *operation, int error, size_t given)
 {
     struct broadcast *broadcast = operation;
     return co_bcast_buffers_unpack(&broadcast->buffers, &broadcast->call, error, given);
 }
 
-static void close(void *operation)
+static void broadcast_close(void *operation)
 {
     struct broadcast *broadcast = operation;
     co_bcast_buffers_close(&broadcast->buffers);
@@ -73,15 +73,15 @@ static void close(void *operation)
 
 static const struct co_nonblocking_kind kind = {CO_NONBLOCKING_REQUESTS("MPI_Ibcast", "MPIX_Bcast_init"),
                                                 .operation_bytes = sizeof(struct broadcast),
-                                                .prepare = prepare,
-                                                .open = open,
-                                                .fill = fill,
-                                                .keep = keep,
-                                                .begin = begin,
-                                                .submit = submit,
-                                                .refuse = refuse,
-                                                .unpack = unpack,
-                                                .close = close};
+                                                .prepare = broadcast_prepare,
+                                                .open = broadcast_open,
+                                                .fill = broadcast_fill,
+                                                .keep = broadcast_keep,
+                                                .begin = broadcast_begin,
+                                                .submit = broadcast_submit,
+                                                .refuse = broadcast_refuse,
+                                                .unpack = broadcast_unpack,
+                                                .close = broadcast_close};
 
 static struct broadcast broadcast_of(struct co_call_ticket ticket, void *buffer, ptrdiff_t count, MPI_Datatype type,
                                      int root)
@@ -90,7 +90,7 @@ static struct broadcast broadcast_of(struct co_call_ticket ticket, void *buffer,
                               .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
 }
 
-static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm, enum co_call which)
+static enum co_reason broadcast_route(struct broadcast *broadcast, MPI_Comm comm, enum co_call which)
 {
     enum co_reason reason = co_bcast_route(&broadcast->call, comm, which);
     broadcast->common.communicator = broadcast->call.communicator;
@@ -107,7 +107,7 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm c
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
-    enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
+    enum co_reason reason = broadcast_route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&broadcast.common, comm, handle);
     }
@@ -125,7 +125,7 @@ int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Co
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST_INIT);
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
-    enum co_reason reason = route(&broadcast, comm, CO_CALL_BCAST_INIT);
+    enum co_reason reason = broadcast_route(&broadcast, comm, CO_CALL_BCAST_INIT);
     reason = co_persistent_collective_make(&broadcast.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
@@ -146,7 +146,7 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MP
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
-    enum co_reason reason = route(&broadcast, comm, CO_CALL_IBCAST);
+    enum co_reason reason = broadcast_route(&broadcast, comm, CO_CALL_IBCAST);
     if (reason == CO_TAKE) {
         return co_nonblocking_take(&broadcast.common, comm, handle);
     }
@@ -164,7 +164,7 @@ int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype type, int root
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST_INIT);
     struct broadcast broadcast = broadcast_of(ticket, buffer, count, type, root);
-    enum co_reason reason = route(&broadcast, comm, CO_CALL_BCAST_INIT);
+    enum co_reason reason = broadcast_route(&broadcast, comm, CO_CALL_BCAST_INIT);
     reason = co_persistent_collective_make(&broadcast.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;

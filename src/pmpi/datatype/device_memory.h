@@ -14,14 +14,9 @@ extern bool co_device_memory_is_taken;
 // What the MPI below of this rank says.
 bool co_device_memory_is_native(void);
 
+// Whether the byte at `address` lies on a device, or may move there (managed memory); only where they are taken. Asked
+// anew each time: an address of device memory that was freed may be the host's the next time, and nobody tells.
 bool co_device_memory_find(const void *address);
-
-// Whether the byte at `address` lies on a device, or may move there (managed memory). Asked anew each time: an address
-// of device memory that was freed may be the host's the next time, and nobody tells.
-static inline bool co_device_memory_holds(const void *address)
-{
-    return __builtin_expect(co_device_memory_is_taken, 0) && co_device_memory_find(address);
-}
 
 // Of what is there; done when they return, without waiting for work of the program that uses streams of its own. 0 or
 // -EIO.

@@ -33,19 +33,19 @@ static unsigned certain(const struct co_shm_evidence *evidence)
     return measured.certain;
 }
 
-static size_t straight_from(const struct co_shm_evidence *evidence, int way)
+static size_t straight_from(const struct co_shm_evidence *evidence, int pattern)
 {
     struct co_shm_measured measured;
     co_shm_evidence_judge(evidence, &measured);
-    return (size_t)measured.from[way];
+    return (size_t)measured.from[pattern];
 }
 
 // What nothing was measured of.
-static void usual_of(size_t from[CO_SHM_WAYS])
+static void usual_of(size_t from[CO_SHM_PATTERNS])
 {
     struct co_shm_evidence none = {0};
-    for (int way = 0; way < CO_SHM_WAYS; way++) {
-        from[way] = straight_from(&none, way);
+    for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+        from[pattern] = straight_from(&none, pattern);
     }
 }
 
@@ -68,14 +68,14 @@ static void it_is_faster_from_where_the_two_cross(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct co_shm_evidence evidence = {0};
         for (int pair = 0; pair < CO_SHM_PAIRS; pair++) {
-            int way = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
-            add_steady(&evidence.pairs[way][size], CO_SHM_BY_RING, 1000 * cases[i].times[size][CO_SHM_BY_RING]);
-            add_steady(&evidence.pairs[way][size], CO_SHM_STRAIGHT, 1000 * cases[i].times[size][CO_SHM_STRAIGHT]);
+            int pattern = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
+            add_steady(&evidence.pairs[pattern][size], CO_SHM_BY_RING, 1000 * cases[i].times[size][CO_SHM_BY_RING]);
+            add_steady(&evidence.pairs[pattern][size], CO_SHM_STRAIGHT, 1000 * cases[i].times[size][CO_SHM_STRAIGHT]);
         }
         assert_int_equal(certain(&evidence), CO_SHM_PAIRS);
         assert_int_equal(co_shm_evidence_next(&evidence), -1);
-        for (int way = 0; way < CO_SHM_WAYS; way++) {
-            assert_int_equal(kib(straight_from(&evidence, way)), cases[i].from);
+        for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+            assert_int_equal(kib(straight_from(&evidence, pattern)), cases[i].from);
         }
     }
 }
@@ -84,10 +84,10 @@ static void it_is_faster_from_where_the_two_cross(void **state)
 static void without_times_large_ones_go_straight(void **state)
 {
     (void)state;
-    size_t from[CO_SHM_WAYS];
+    size_t from[CO_SHM_PATTERNS];
     usual_of(from);
-    for (int way = 0; way < CO_SHM_WAYS; way++) {
-        assert_in_range(from[way], co_shm_measured_size(0), co_shm_measured_size(1) * 2);
+    for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+        assert_in_range(from[pattern], co_shm_measured_size(0), co_shm_measured_size(1) * 2);
     }
 }
 
@@ -114,7 +114,7 @@ static void only_the_slower_one_has_to_be_steady(void **state)
     (void)state;
     for (int slower = 0; slower < CO_SHM_COPIES; slower++) {
         struct co_shm_evidence evidence = {0};
-        struct co_shm_pair *pair = &evidence.pairs[CO_SHM_WAY_ALLGATHER][2];
+        struct co_shm_pair *pair = &evidence.pairs[CO_SHM_PATTERN_ALLGATHER][2];
         for (int source = 0; source < CO_SHM_SOURCES; source++) {
             co_shm_samples_add(&pair->samples[slower][source], 40000, false);
             co_shm_samples_add(&pair->samples[1 - slower][source], 20000, false);
@@ -129,7 +129,7 @@ static void only_the_slower_one_has_to_be_steady(void **state)
             co_shm_samples_add(&pair->samples[slower][source], 44000, false);
         }
         assert_int_equal(certain(&evidence), 1);
-        size_t from = straight_from(&evidence, CO_SHM_WAY_ALLGATHER);
+        size_t from = straight_from(&evidence, CO_SHM_PATTERN_ALLGATHER);
         assert_int_equal(from == SIZE_MAX, slower == CO_SHM_STRAIGHT);
     }
 }
@@ -138,14 +138,14 @@ static void half_a_measurement_is_none(void **state)
 {
     (void)state;
     struct co_shm_evidence evidence = {0};
-    struct co_shm_pair *pair = &evidence.pairs[CO_SHM_WAY_ALLGATHER][2];
+    struct co_shm_pair *pair = &evidence.pairs[CO_SHM_PATTERN_ALLGATHER][2];
     add_steady(pair, CO_SHM_STRAIGHT, 200000);
     assert_int_equal(certain(&evidence), 0);
     for (int time = 0; time < 3; time++) { // by ring only from memory that stays
         co_shm_samples_add(&pair->samples[CO_SHM_BY_RING][CO_SHM_KEPT], 1000, false);
     }
     assert_int_equal(certain(&evidence), 0);
-    assert_int_not_equal(kib(straight_from(&evidence, CO_SHM_WAY_ALLGATHER)), 0);
+    assert_int_not_equal(kib(straight_from(&evidence, CO_SHM_PATTERN_ALLGATHER)), 0);
 }
 
 // The largest first, then what has had the fewest turns, and only what is not certain yet; at last nothing.
@@ -153,16 +153,16 @@ static void turns_are_taken_by_what_is_uncertain(void **state)
 {
     (void)state;
     struct co_shm_evidence evidence = {0};
-    add_steady(&evidence.pairs[CO_SHM_WAY_BCAST][1], CO_SHM_BY_RING, 100000);
-    add_steady(&evidence.pairs[CO_SHM_WAY_BCAST][1], CO_SHM_STRAIGHT, 50000);
+    add_steady(&evidence.pairs[CO_SHM_PATTERN_BCAST][1], CO_SHM_BY_RING, 100000);
+    add_steady(&evidence.pairs[CO_SHM_PATTERN_BCAST][1], CO_SHM_STRAIGHT, 50000);
     unsigned turns[CO_SHM_PAIRS] = {0}, all = 0;
     for (int next; (next = co_shm_evidence_next(&evidence)) >= 0; all++) {
-        int way = next / CO_SHM_MEASURED_SIZES, size = next % CO_SHM_MEASURED_SIZES;
+        int pattern = next / CO_SHM_MEASURED_SIZES, size = next % CO_SHM_MEASURED_SIZES;
         assert_true(all >= 3 || size == CO_SHM_MEASURED_SIZES - 1);
-        assert_false(way == CO_SHM_WAY_BCAST && size == 1);
+        assert_false(pattern == CO_SHM_PATTERN_BCAST && size == 1);
         assert_in_range(turns[next], all / (CO_SHM_PAIRS - 1), all / (CO_SHM_PAIRS - 1));
         turns[next]++;
-        evidence.pairs[way][size].rounds++;
+        evidence.pairs[pattern][size].rounds++;
         assert_true(all < 1000);
     }
     assert_true(all > 2 * CO_SHM_PAIRS);
@@ -210,16 +210,16 @@ static void a_busy_machine_is_judged_like_a_quiet_one(void **state)
         }
     }
     assert_int_equal(certain(&two), 7);
-    assert_int_equal(kib(straight_from(&two, CO_SHM_WAY_MESSAGE)), 16);
-    assert_in_range(kib(straight_from(&two, CO_SHM_WAY_BCAST)), 50, 70);
-    assert_int_equal(kib(straight_from(&two, CO_SHM_WAY_ALLGATHER)), 16);
-    size_t usual[CO_SHM_WAYS];
+    assert_int_equal(kib(straight_from(&two, CO_SHM_PATTERN_MESSAGE)), 16);
+    assert_in_range(kib(straight_from(&two, CO_SHM_PATTERN_BCAST)), 50, 70);
+    assert_int_equal(kib(straight_from(&two, CO_SHM_PATTERN_ALLGATHER)), 16);
+    size_t usual[CO_SHM_PATTERNS];
     usual_of(usual);
     assert_int_equal(certain(&one), 0);
     assert_int_equal(certain(&disturbed), 0);
-    for (int way = 0; way < CO_SHM_WAYS; way++) {
-        assert_int_equal(straight_from(&one, way), usual[way]);
-        assert_int_equal(straight_from(&disturbed, way), usual[way]);
+    for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+        assert_int_equal(straight_from(&one, pattern), usual[pattern]);
+        assert_int_equal(straight_from(&disturbed, pattern), usual[pattern]);
     }
 }
 

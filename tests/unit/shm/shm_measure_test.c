@@ -90,9 +90,9 @@ static int measure(struct shm_rank *self)
     SHM_CHECK(is_erased(self, 0) && is_erased(self, 1));
     shm_job_barrier(self);
     SHM_CHECK(all_have(self, (long)measured.certain) && measured.certain <= CO_SHM_PAIRS);
-    for (int way = 0; way < CO_SHM_WAYS; way++) { // on a busy machine the usual ones
-        SHM_CHECK(all_have(self, (long)measured.from[way]));
-        SHM_CHECK(is_possible(measured.from[way]));
+    for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) { // on a busy machine the usual ones
+        SHM_CHECK(all_have(self, (long)measured.from[pattern]));
+        SHM_CHECK(is_possible(measured.from[pattern]));
     }
     // The staging is as good as before.
     struct co_shm_team *team;

@@ -6,7 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "offload/rank/proxy_start.h"
+#include "offload/rank/rank_proxy_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +160,7 @@ static int launch_run(struct launch *launch)
     return error;
 }
 
-int co_proxy_command_find(char *path, size_t room)
+int co_rank_proxy_command_find(char *path, size_t room)
 {
     static const char *const places[] = {"%.*s/castoff", "%.*s/../../bin/castoff", "%.*s/../bin/castoff"};
     const char *own = co_module_own_file(NULL);
@@ -208,7 +208,7 @@ static int started_hear(int connection, uint64_t until_ns, struct co_offload_sta
     return error == 0 ? -(int)started->error : error;
 }
 
-void co_proxy_abandon(int connection, int process)
+void co_rank_proxy_abandon(int connection, int process)
 {
     close(connection);
     if (process < 0) {
@@ -220,9 +220,9 @@ void co_proxy_abandon(int connection, int process)
     close(process);
 }
 
-int co_proxy_start(const char *command, const struct co_offload_job *job, const struct co_offload_job_rank *ranks,
-                   uint64_t until_ns, struct co_offload_started *started, int *connection, int *process, char *why,
-                   size_t why_room)
+int co_rank_proxy_start(const char *command, const struct co_offload_job *job, const struct co_offload_job_rank *ranks,
+                        uint64_t until_ns, struct co_offload_started *started, int *connection, int *process, char *why,
+                        size_t why_room)
 {
     int ends[2];
     int error = co_local_pair(ends);
@@ -247,7 +247,7 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
     error = error == 0 ? started_hear(ends[0], until_ns, started) : error;
     if (error != 0) {
         snprintf(why, why_room, "the proxy (%s) does not serve: %s", command, strerror(-error));
-        co_proxy_abandon(ends[0], launch.process);
+        co_rank_proxy_abandon(ends[0], launch.process);
         return error;
     }
     *connection = ends[0];
@@ -255,8 +255,8 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
     return 0;
 }
 
-int co_proxy_connect(int connection, const struct co_offload_peer *peers, uint32_t proxies, uint64_t until_ns,
-                     char *why, size_t why_room)
+int co_rank_proxy_connect(int connection, const struct co_offload_peer *peers, uint32_t proxies, uint64_t until_ns,
+                          char *why, size_t why_room)
 {
     uint8_t answer[CO_OFFLOAD_CONNECTED_BYTES], bytes[CO_OFFLOAD_PEER_BYTES];
     struct co_offload_connected connected;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A proxy's signs of life; see the header.
-#include "offload/rank/proxy_heartbeat.h"
+#include "offload/rank/rank_proxy_heartbeat.h"
 
 #include <stdbool.h>
 
-void co_proxy_heartbeat_begin(struct co_proxy_heartbeat *heartbeat)
+void co_rank_proxy_heartbeat_begin(struct co_rank_proxy_heartbeat *heartbeat)
 {
     heartbeat->moved_ns = 0;
 }
 
-enum co_heartbeat co_proxy_heartbeat_look(struct co_proxy_heartbeat *heartbeat, uint64_t count, uint64_t now_ns)
+enum co_heartbeat co_rank_proxy_heartbeat_look(struct co_rank_proxy_heartbeat *heartbeat, uint64_t count,
+                                               uint64_t now_ns)
 {
     bool was_away = now_ns - heartbeat->looked_ns >= CO_HEARTBEAT_QUIET_NS;
 

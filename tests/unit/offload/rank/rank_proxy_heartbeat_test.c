@@ -8,28 +8,28 @@
 
 #include <cmocka.h>
 
-#include "offload/rank/proxy_heartbeat.h"
+#include "offload/rank/rank_proxy_heartbeat.h"
 
 #define LOOK_NS (100 * CO_NS_PER_MS)
 #define DEADLINE_NS (20 * CO_NS_PER_S)
 #define BEGIN_NS (1000 * CO_NS_PER_S)
 
-static struct co_proxy_heartbeat heartbeat;
+static struct co_rank_proxy_heartbeat heartbeat;
 static uint64_t now_ns;
 
 static int begin(void **state)
 {
     (void)state;
-    heartbeat = (struct co_proxy_heartbeat){.deadline_ns = DEADLINE_NS};
+    heartbeat = (struct co_rank_proxy_heartbeat){.deadline_ns = DEADLINE_NS};
     now_ns = BEGIN_NS;
-    co_proxy_heartbeat_begin(&heartbeat);
+    co_rank_proxy_heartbeat_begin(&heartbeat);
     return 0;
 }
 
 static enum co_heartbeat look(uint64_t count)
 {
     now_ns += LOOK_NS;
-    return co_proxy_heartbeat_look(&heartbeat, count, now_ns);
+    return co_rank_proxy_heartbeat_look(&heartbeat, count, now_ns);
 }
 
 static void one_that_moves_lives(void **state)
@@ -90,7 +90,7 @@ static void each_wait_begins_anew(void **state)
     (void)state;
     assert_int_equal(look(7), CO_HEARTBEAT_MOVES);
     for (int i = 0; i < 500; i++) {
-        co_proxy_heartbeat_begin(&heartbeat);
+        co_rank_proxy_heartbeat_begin(&heartbeat);
         assert_int_equal(look(7), CO_HEARTBEAT_MOVES);
     }
 }
