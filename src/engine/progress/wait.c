@@ -44,6 +44,8 @@
 #define MESSAGE_SPINS 400
 #define MESSAGE_SPINS_CROWDED 16 // at most
 #define MESSAGE_SPIN_TRY 32
+#define YIELD_TAKEN_NS 1500               // a yield that nobody takes is over sooner,
+#define YIELD_SHORT_NS (CO_NS_PER_MS / 2) // and who computes keeps the core for longer
 #define DESCRIPTORS_MAX 32
 
 int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns)
@@ -93,6 +95,22 @@ static void give_core(struct co_engine *engine)
     } else {
         sched_yield();
     }
+}
+
+// Others may want this core though there is one for each rank: other programs have all of them, and two ranks meet on
+// one. Who takes a yield and soon gives the core back waits as we do: spinning would keep each other from running.
+static void give_core_and_learn(struct co_engine *engine)
+{
+    uint64_t before_ns = co_clock_now_ns();
+    give_core(engine);
+    uint64_t took_ns = co_clock_now_ns() - before_ns;
+    bool is_shared = took_ns >= YIELD_TAKEN_NS && took_ns < YIELD_SHORT_NS;
+    co_store_relaxed(&engine->core_is_shared, is_shared); // relaxed: a hint
+}
+
+static uint64_t spin_turns(const struct co_engine *engine)
+{
+    return co_load_relaxed(&engine->core_is_shared) ? 0 : engine->spin_turns; // relaxed: a hint
 }
 
 static bool is_over(const struct co_wait *wait)
@@ -244,7 +262,8 @@ static void learn_spin(struct co_engine *engine, bool is_worth_it)
 static void rest(struct co_engine *engine, struct co_wait *wait)
 {
     uint64_t now_ns = co_clock_now_ns();
-    if (wait->last_event_ns == 0) {
+    bool is_first = wait->last_event_ns == 0;
+    if (is_first) {
         wait->last_event_ns = now_ns;
         look_later(wait, now_ns);
         wait->spin_ns = spin_for(engine, wait);
@@ -254,7 +273,7 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
     uint64_t length = sleep_length(engine, wait, now_ns - wait->last_event_ns);
     if (length == 0) {
         co_counter_add(CO_COUNT_WAIT_YIELDS, 1);
-        give_core(engine);
+        is_first && !engine->is_oversubscribed ? give_core_and_learn(engine) : give_core(engine);
         return;
     }
     if (engine->mcast != NULL && now_ns - co_load_relaxed(&engine->native_ns) > NATIVE_NS) { // relaxed: a hint
@@ -288,7 +307,7 @@ static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
 static unsigned message_spins(struct co_engine *engine)
 {
     if (!engine->is_oversubscribed) {
-        return MESSAGE_SPINS;
+        return co_load_relaxed(&engine->core_is_shared) ? MESSAGE_SPINS_CROWDED : MESSAGE_SPINS; // relaxed: a hint
     }
     // relaxed: hints, both of them
     bool is_try = co_add_relaxed(&engine->message_waits, 1) % MESSAGE_SPIN_TRY == 0;
@@ -357,7 +376,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
         }
         wait->turns = 0;
         wait->last_event_ns = 0;
-    } else if (wait->turns < engine->spin_turns &&
+    } else if (wait->turns < spin_turns(engine) &&
                (engine->mcast == NULL || wait->inline_op != NULL || wait->for_message)) {
         co_cpu_relax();
     } else {
