@@ -65,6 +65,7 @@ struct co_engine {
     _Atomic bool has_more_to_move;         // messages have yet to give back a device, or calls wait for room at a proxy
     _Atomic unsigned message_spins;        // turns of a wait for a message before anything else is moved
     _Atomic unsigned message_waits;        // where ranks outnumber cores
+    _Atomic uint64_t yield_least_ns;       // that a yield of such a wait has taken; 0: none yet
     _Atomic bool core_is_shared;           // where they do not, and yet: somebody who waits as we do, by the last yield
     int message_policy;                    // CO_AUTO, CO_YES, CO_NO
     _Atomic uint64_t asked_ns;             // when somebody was last asked for a sign of life,

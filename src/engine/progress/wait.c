@@ -44,7 +44,8 @@
 #define MESSAGE_SPINS 400
 #define MESSAGE_SPINS_CROWDED 16 // at most
 #define MESSAGE_SPIN_TRY 32
-#define YIELD_TAKEN_NS 1500               // a yield that nobody takes is over sooner,
+#define YIELD_TAKEN_NS 1500               // a yield that nobody takes is over sooner, or, where system calls are slow,
+#define YIELD_TAKEN 3                     // ... takes less than so many times the shortest one,
 #define YIELD_SHORT_NS (CO_NS_PER_MS / 2) // and who computes keeps the core for longer
 #define DESCRIPTORS_MAX 32
 
@@ -103,9 +104,12 @@ static void give_core_and_learn(struct co_engine *engine)
 {
     uint64_t before_ns = co_clock_now_ns();
     give_core(engine);
-    uint64_t took_ns = co_clock_now_ns() - before_ns;
-    bool is_shared = took_ns >= YIELD_TAKEN_NS && took_ns < YIELD_SHORT_NS;
-    co_store_relaxed(&engine->core_is_shared, is_shared); // relaxed: a hint
+    uint64_t took_ns = co_clock_now_ns() - before_ns, least_ns = co_load_relaxed(&engine->yield_least_ns);
+    if (least_ns == 0 || took_ns < least_ns) {
+        co_store_relaxed(&engine->yield_least_ns, took_ns); // relaxed: hints, both of them
+    }
+    bool is_taken = least_ns > 0 && took_ns >= YIELD_TAKEN_NS && took_ns >= YIELD_TAKEN * least_ns;
+    co_store_relaxed(&engine->core_is_shared, is_taken && took_ns < YIELD_SHORT_NS);
 }
 
 static uint64_t spin_turns(const struct co_engine *engine)
