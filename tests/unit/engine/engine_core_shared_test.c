@@ -54,17 +54,27 @@ static int turns_until_yield(struct co_engine *engine)
     return turns;
 }
 
+struct yield_case {
+    uint64_t takes_ns;
+    bool is_shared;
+};
+
+enum { CASES = 5 };
+
+static const struct yield_case quick[CASES] = {
+    {300, false}, {4000, true}, {300, false}, {3 * CO_NS_PER_MS, false}, {100000, true}};
+// Of a kernel whose calls take long.
+static const struct yield_case slow[CASES] = {
+    {3000, false}, {4000, false}, {3000, false}, {20000, true}, {5000, false}};
+static const struct yield_case *cases;
+
 static void wait_often(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
     if (rank->rank == 0 && !inside_is_oversubscribed(rank->engine)) { // with one core it never spins
-        static const struct {
-            uint64_t takes_ns;
-            bool is_shared;
-        } cases[] = {{300, false}, {4000, true}, {300, false}, {3 * CO_NS_PER_MS, false}, {100000, true}};
         clock_ns = co_clock_now_ns();
         is_counted = true;
-        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t i = 0; i < CASES; i++) {
             yield_takes_ns = cases[i].takes_ns;
             turns_until_yield(rank->engine); // finds out
             int turns = turns_until_yield(rank->engine);
@@ -81,6 +91,9 @@ static void no_spin_keeps_the_core_from_who_waits_too(void **state)
     (void)state;
     engine_job_set("CASTOFF_PROGRESS", "caller");
     engine_job_set("CASTOFF_SPIN", "2000");
+    cases = quick;
+    engine_job_run(2, (const int[]){0, 0}, wait_often);
+    cases = slow;
     engine_job_run(2, (const int[]){0, 0}, wait_often);
     engine_job_set("CASTOFF_SPIN", NULL);
     engine_job_set("CASTOFF_PROGRESS", NULL);
