@@ -7,7 +7,11 @@
 
 #include <errno.h>
 
-#define PIECE_BYTES CO_SHM_STEP_BYTES
+// Of one call into the kernel, which costs as much as some KiB: more than a step otherwise moves, for nobody else is
+// kept waiting for longer than by the MPI below, which reads a block whole.
+#define PIECE_BYTES ((size_t)4 << 20)
+// Of one memcpy: what is as large as a core's cache some libraries copy in another way, which is slower here.
+#define OWN_BYTES ((size_t)128 << 10)
 
 enum { PHASE_INTRODUCE, PHASE_READ, PHASE_OWN, PHASE_FINISH };
 
@@ -62,8 +66,10 @@ static bool copy_own(struct co_shm_op *op)
     if (op->mine == own) {
         return true;
     }
-    memcpy(own + op->position, op->mine + op->position, length);
-    op->position += length;
+    for (size_t end = op->position + length; op->position < end; op->position += length) {
+        length = end - op->position < OWN_BYTES ? end - op->position : OWN_BYTES;
+        memcpy(own + op->position, op->mine + op->position, length);
+    }
     return op->position == op->bytes;
 }
 
@@ -83,6 +89,9 @@ static int await_others(struct co_shm_op *op)
         team->granted[CO_SHM_LINES] = op->tick;
     }
     co_shm_team_count(team, 0, co_shm_block_bytes(op, team->self));
+    if (op->is_tried) {
+        co_shm_tried(team);
+    }
     return 1;
 }
 

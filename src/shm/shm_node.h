@@ -31,8 +31,9 @@ struct co_shm_node {
     bool single_copy;
     bool lets_others_in;                                              // we told Yama
     size_t direct_bcast_min, direct_allgather_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
-    size_t stream_most;                                               // co_shm_node_stream_most
-    size_t cache_bytes;                                               // last level
+    size_t tried_allgather_min; // smallest blocks of which both ways are tried in use (shm_trials.h); SIZE_MAX: none
+    size_t stream_most;         // co_shm_node_stream_most
+    size_t cache_bytes;         // last level
     char reason[200];
     uint64_t probe_word;   // read by the neighbour that probes us
     uint64_t probe_target; // written by him

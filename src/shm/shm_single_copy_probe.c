@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/preload.h"
 #include "base/settings.h"
+#include "shm/shm_trials.h"
 
 #define BCAST_MIN ((size_t)48 << 10)
 #define GATHER_MIN ((size_t)12 << 10)
@@ -106,6 +107,8 @@ static void use_measured(struct co_shm_node *node)
     size_t message = measured.from[CO_SHM_WAY_MESSAGE];
     node->stream_most =
         message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
+    node->tried_allgather_min =
+        node->config.single_copy_min > CO_SHM_TRIAL_LEAST ? node->config.single_copy_min : CO_SHM_TRIAL_LEAST;
     if (node->config.size == 2) {
         node->direct_bcast_min = threshold(node, measured.from[CO_SHM_WAY_BCAST]);
         node->direct_allgather_min = threshold(node, measured.from[CO_SHM_WAY_ALLGATHER]);
@@ -118,8 +121,9 @@ static void use_measured(struct co_shm_node *node)
         snprintf(how, sizeof how, "measured in %u of %d cases, the others as usual", (unsigned)measured.certain,
                  CO_SHM_PAIRS);
     }
-    snprintf(node->reason, sizeof node->reason, "allowed; %s, and used from: messages %s, bcast %s, allgather %s", how,
-             messages, bcasts, allgathers);
+    snprintf(node->reason, sizeof node->reason,
+             "allowed; %s, and used from: messages %s, bcast %s, allgather %s at first", how, messages, bcasts,
+             allgathers);
 }
 
 static bool is_crowded(const struct co_shm_node *node)
@@ -143,7 +147,7 @@ static void set_thresholds(struct co_shm_node *node, bool has_measured)
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
-    node->stream_most = SIZE_MAX;
+    node->stream_most = node->tried_allgather_min = SIZE_MAX;
     if (has_measured) {
         use_measured(node);
     }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+
 #define LOOK_EVERY 64 // turns of a waiting caller
 #define PAST_MOVES 4  // of who finds all that the other gave: one may end where it began
 
@@ -44,6 +46,45 @@ static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
                                                             : CO_SHM_BULK;
 }
 
+// Of equal blocks: unequal ones some members may have none of, and no word from them.
+static bool is_straight_allgather(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    bool is_guess = op->bytes >= team->node->direct_allgather_min;
+
+    op->is_tried = op->blocks == NULL && op->bytes >= team->node->tried_allgather_min;
+    if (!op->is_tried) {
+        return is_guess;
+    }
+    team->tried_ns = co_clock_now_ns();
+    return co_shm_trials_next(&team->trials, op->bytes, is_guess ? CO_SHM_STRAIGHT : CO_SHM_BY_RING) == CO_SHM_STRAIGHT;
+}
+
+static bool is_straight(struct co_shm_op *op)
+{
+    const struct co_shm_node *node = op->team->node;
+
+    return op->call == CO_SHM_ALLGATHER
+               ? is_straight_allgather(op)
+               : op->bytes >= (op->call == CO_SHM_BCAST ? node->direct_bcast_min : node->direct_gather_min);
+}
+
+// What a member tells of a call the others read at the end of the next one, to which it has come then, and before it
+// can be at the end of the one after that, which has the same place.
+void co_shm_tried(struct co_shm_team *team)
+{
+    uint64_t least_ns = UINT64_MAX;
+
+    // relaxed: published with this member's first word in the next call, and read behind that
+    co_store_relaxed(&co_shm_control(team, team->self)->took_ns[team->tried % 2], co_clock_now_ns() - team->tried_ns);
+    for (int member = 0; team->tried > 0 && member < team->count; member++) {
+        uint64_t its_ns = co_load_relaxed(&co_shm_control(team, member)->took_ns[(team->tried - 1) % 2]);
+        least_ns = its_ns < least_ns ? its_ns : least_ns;
+    }
+    co_shm_trials_took(&team->trials, team->tried > 0 ? least_ns : 0);
+    team->tried++;
+}
+
 static void choose_path(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
@@ -51,15 +92,14 @@ static void choose_path(struct co_shm_op *op)
     unsigned ring = ring_for(team, op->bytes);
 
     op->sequence = 0;
+    op->is_tried = false;
     if (ring == CO_SHM_LINES) {
         take_ticks(op, ring, 1);
         op->step = is_bcast             ? co_shm_bcast_line_step
                    : op->blocks != NULL ? co_shm_allgatherv_slot_step
                    : is_allgather       ? co_shm_allgather_line_step
                                         : co_shm_slot_step;
-    } else if (op->bytes >= (is_bcast       ? team->node->direct_bcast_min
-                             : is_allgather ? team->node->direct_allgather_min
-                                            : team->node->direct_gather_min)) {
+    } else if (is_straight(op)) {
         take_ticks(op, CO_SHM_LINES, 1);
         op->sequence = ++team->sequence;
         op->step = is_allgather ? co_shm_direct_step : co_shm_star_step;

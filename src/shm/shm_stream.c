@@ -293,6 +293,9 @@ static int end(struct co_shm_op *op, bool writes)
         co_shm_loan_rest(team);
     }
     co_shm_team_count(team, co_shm_block_bytes(op, team->self), 0);
+    if (op->is_tried) {
+        co_shm_tried(team);
+    }
     return 1;
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "shm/shm_node.h"
+#include "shm/shm_trials.h"
 
 // A step that can go on moves about so much before it lets the caller's other operations have their turn. Callers yield
 // the processor between steps: less would cost more switches than copying.
@@ -49,6 +50,9 @@ struct co_shm_team {
     uint64_t number;                // of operations begun, those without bytes left out: none is given twice
     uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
     uint64_t ways, all_came;        // ways asked for (shm_agree.c), and those that every member has come to
+    uint64_t tried_ns;              // when the call of the trials that is under way began
+    uint32_t tried;                 // calls of the trials so far
+    struct co_shm_trials trials;    // of allgathers
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
     int members[]; // ranks within the node
@@ -235,6 +239,9 @@ static inline uint64_t co_shm_closed(const struct co_shm_op *op)
 {
     return op->sequence << 48 | UINT64_MAX >> 16;
 }
+
+// shm_start.c: the end of an allgather that is tried; all members have come to it.
+void co_shm_tried(struct co_shm_team *team);
 
 // shm_star.c: large bcast and gather. shm_direct.c: large allgather.
 int co_shm_star_step(struct co_shm_op *op);

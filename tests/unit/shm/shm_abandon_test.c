@@ -26,7 +26,7 @@
 #include "shm/shm_team.h"
 #include "shm_job.h"
 
-enum { BYTES = 3000001, MEMBERS = 3, TURNS = 50, YIELDS = 2000 };
+enum { BYTES = 4500001, MEMBERS = 3, TURNS = 50, YIELDS = 2000 };
 
 #define OURS_AGAIN 0x5a // what a program writes after the failure
 

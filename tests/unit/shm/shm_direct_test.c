@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Large allgather straight between processes: sizes around its pieces, its end (nobody leaves before all have read its
-// block), and several in a row with small ones between them.
+// block), several in a row with small ones between them, and that all members choose this way at the same calls where
+// both ways are tried.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +61,7 @@ static int end_of_all(struct shm_rank *self)
 
 static int around_pieces(struct shm_rank *self)
 {
-    static const size_t sizes[] = {8192, 1048575, 1048576, 1048577, 2097152, 2500001};
+    static const size_t sizes[] = {8192, 1048575, 1048576, 1048577, 2097152, 4194303, 4194305, 8388608};
     struct co_shm_team *team;
 
     self->node->direct_allgather_min = 8192;
@@ -74,6 +75,56 @@ static int around_pieces(struct shm_rank *self)
     }
     co_shm_team_close(team);
     return 0;
+}
+
+static int choose_alike(struct shm_rank *self)
+{
+    static const size_t sizes[] = {65536, 70001, 131072, 100, 65535};
+    enum { CALLS = 120, LARGEST = 131072 };
+    struct co_shm_team *team;
+    char *mine = malloc(LARGEST), *all = malloc((size_t)self->size * LARGEST);
+    uint64_t shared = 7, own = 11 + (uint64_t)self->rank;
+    int straight = 0, by_ring = 0;
+
+    self->node->direct_allgather_min = 131072;
+    self->node->tried_allgather_min = CO_SHM_TRIAL_LEAST;
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    for (int i = 0; i < CALLS; i++) {
+        size_t bytes = sizes[shm_job_draw(&shared) % (sizeof sizes / sizeof sizes[0])];
+        struct co_shm_op op;
+        shm_job_fill(mine, (uint64_t)i, self->rank, bytes);
+        for (uint64_t late = shm_job_draw(&own) % 3000; late > 0; late--) { // who comes last has the time that counts
+            co_cpu_relax();
+        }
+        co_shm_allgather_start(&op, team, mine, all, bytes);
+        bool is_straight = op.step == co_shm_direct_step;
+        SHM_CHECK(op.is_tried == (bytes >= CO_SHM_TRIAL_LEAST));
+        SHM_CHECK(op.is_tried || !is_straight);
+        straight += op.is_tried && is_straight;
+        by_ring += op.is_tried && !is_straight;
+        SHM_CHECK(shm_job_finish(&op) == 1);
+        for (int member = 0; member < self->size; member++) {
+            SHM_CHECK(shm_job_holds(all + (size_t)member * bytes, (uint64_t)i, member, bytes));
+        }
+        if (i % 7 == 0) {
+            SHM_CHECK(shm_job_check_bcast(self, team, (uint64_t)i, i % self->size, bytes) == 0);
+        }
+    }
+    SHM_CHECK(straight >= CO_SHM_TRIAL_TURNS && by_ring >= CO_SHM_TRIAL_TURNS);
+    SHM_CHECK(shm_job_least(self, straight) == straight && -shm_job_least(self, -straight) == straight);
+    co_shm_team_close(team);
+    free(mine);
+    free(all);
+    return 0;
+}
+
+static void members_choose_alike_where_both_ways_are_tried(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 3; size++) {
+        struct shm_job_options options = {.size = size, .staging_bytes = 1 << 20, .threads = size == 3};
+        assert_int_equal(shm_job_run(&options, choose_alike), 0);
+    }
 }
 
 static void nobody_leaves_before_all_have_read(void **state)
@@ -100,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_leaves_before_all_have_read),
         cmocka_unit_test(sizes_around_the_pieces),
+        cmocka_unit_test(members_choose_alike_where_both_ways_are_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
