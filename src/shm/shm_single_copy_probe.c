@@ -107,9 +107,9 @@ static void use_measured(struct co_shm_node *node)
     size_t message = measured.from[CO_SHM_PATTERN_MESSAGE];
     node->stream_most =
         message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
-    node->tried_allgather_min =
-        node->config.single_copy_min > CO_SHM_TRIAL_LEAST ? node->config.single_copy_min : CO_SHM_TRIAL_LEAST;
     if (node->config.size == 2) {
+        size_t least = node->config.single_copy_min;
+        node->tried_allgather_min = least > CO_SHM_TRIAL_LEAST ? least : CO_SHM_TRIAL_LEAST;
         node->direct_bcast_min = threshold(node, measured.from[CO_SHM_PATTERN_BCAST]);
         node->direct_allgather_min = threshold(node, measured.from[CO_SHM_PATTERN_ALLGATHER]);
     }

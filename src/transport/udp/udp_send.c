@@ -130,6 +130,9 @@ static int send_plain(struct co_udp *udp, struct sockaddr_in *to, const struct c
     }
     co_counter_add(CO_COUNT_SEND_CALLS, 1);
     int sent = sendmmsg(udp->unicast_fd, messages, *run, MSG_DONTWAIT);
+    if (sent < 0 && (errno == ENOSYS || errno == EPERM)) { // a sandbox forbids it, or a firewall says so of both
+        sent = sendmsg(udp->unicast_fd, &messages[0].msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
+    }
     if (sent < 0) {
         return -errno;
     }
