@@ -69,22 +69,6 @@ static bool is_straight(struct co_shm_op *op)
                : op->bytes >= (op->call == CO_SHM_BCAST ? node->direct_bcast_min : node->direct_gather_min);
 }
 
-// What a member tells of a call the others read at the end of the next one, to which it has come then, and before it
-// can be at the end of the one after that, which has the same place.
-void co_shm_tried(struct co_shm_team *team)
-{
-    uint64_t least_ns = UINT64_MAX;
-
-    // relaxed: published with this member's first word in the next call, and read behind that
-    co_store_relaxed(&co_shm_control(team, team->self)->took_ns[team->tried % 2], co_clock_now_ns() - team->tried_ns);
-    for (int member = 0; team->tried > 0 && member < team->count; member++) {
-        uint64_t its_ns = co_load_relaxed(&co_shm_control(team, member)->took_ns[(team->tried - 1) % 2]);
-        least_ns = its_ns < least_ns ? its_ns : least_ns;
-    }
-    co_shm_trials_took(&team->trials, team->tried > 0 ? least_ns : 0);
-    team->tried++;
-}
-
 static void choose_path(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Teams: opening and closing, their pages, and the credit of their rings.
+// Teams: opening and closing, their pages, the credit of their rings, and what members tell of calls that are tried.
 #include "shm/shm_team.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/mix_bits.h"
 
@@ -161,4 +162,20 @@ bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, u
         team->granted[ring] = least;
     }
     return tick < team->granted[ring] + slots;
+}
+
+// What a member tells of a call the others read at the end of the next one, to which it has come then, and before it
+// can be at the end of the one after that, which has the same place.
+void co_shm_tried(struct co_shm_team *team)
+{
+    uint64_t least_ns = UINT64_MAX;
+
+    // relaxed: published with this member's first word in the next call, and read behind that
+    co_store_relaxed(&co_shm_control(team, team->self)->took_ns[team->tried % 2], co_clock_now_ns() - team->tried_ns);
+    for (int member = 0; team->tried > 0 && member < team->count; member++) {
+        uint64_t its_ns = co_load_relaxed(&co_shm_control(team, member)->took_ns[(team->tried - 1) % 2]);
+        least_ns = its_ns < least_ns ? its_ns : least_ns;
+    }
+    co_shm_trials_took(&team->trials, team->tried > 0 ? least_ns : 0);
+    team->tried++;
 }

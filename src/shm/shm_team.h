@@ -240,7 +240,7 @@ static inline uint64_t co_shm_closed(const struct co_shm_op *op)
     return op->sequence << 48 | UINT64_MAX >> 16;
 }
 
-// shm_start.c: the end of an allgather that is tried; all members have come to it.
+// The end of an allgather that is tried; all members have come to it.
 void co_shm_tried(struct co_shm_team *team);
 
 // shm_star.c: large bcast and gather. shm_direct.c: large allgather.
