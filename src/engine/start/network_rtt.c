@@ -3,7 +3,7 @@
 // Round trips between two nodes, in turn by the MPI below and by datagrams, the shortest of each. Rank 0 asks; the
 // other one answers whichever comes, until it is told that this was all. Both are awake and look without sleeping, so
 // neither side is measured with the time that a sleeper needs. Start-up only; where the network is as usual this ends
-// after four round trips of each kind.
+// after two to four round trips of each kind.
 #include "engine/start/network_rtt.h"
 
 #include <sched.h>
@@ -58,7 +58,8 @@ static bool is_shorter(struct co_engine *engine, int rank)
         }
         native_ns = native < native_ns ? native : native_ns;
         datagram_ns = datagram < datagram_ns ? datagram : datagram_ns;
-        if (round + 1 >= ROUNDS_LEAST && native_ns >= datagram_ns / NEARER) {
+        uint64_t near_ns = round + 1 >= ROUNDS_LEAST ? datagram_ns / NEARER : datagram_ns;
+        if (native_ns >= near_ns) {
             break;
         }
     }
