@@ -36,6 +36,8 @@ struct co_udp_config {
 // chosen, one of each network. Network byte order; returns how many, at most `room`.
 #define CO_UDP_CANDIDATES_MAX 16
 int co_udp_candidates(const char *interface, uint32_t *ips, int room);
+// As it orders them: those with a known speed (Mbit/s, 0: not known), the fastest first; the others keep their places.
+void co_udp_faster_first(uint32_t *ips, long *speeds, int count);
 
 // How this host would get to an address of another one: not at all, or only to itself, since hosts may have equal
 // addresses on networks of their own (containers); through routers; or on a network that both are on. A named

@@ -15,6 +15,7 @@
 #include "transport/udp/udp_state.h"
 
 #define ANY_PORT 9 // nothing is sent there
+#define PATH_ROOM 64
 
 static uint32_t ip_in(const struct sockaddr *address)
 {
@@ -155,19 +156,68 @@ static bool is_first_of_network(const struct ifaddrs *all, const struct ifaddrs 
     return other == entry;
 }
 
+static bool has_part(const char *name, const char *part)
+{
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "/sys/class/net/%s/%s", name, part);
+    return access(path, F_OK) == 0;
+}
+
+// Mbit/s, as the kernel says of a device, or of several that are bonded; 0: it does not, or there is none behind it,
+// and then what it says is made up.
+static long speed_of(const struct ifaddrs *entry)
+{
+    char name[IF_NAMESIZE], path[PATH_ROOM];
+    long speed = 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(entry->ifa_name, ":"), entry->ifa_name);
+    if (!has_part(name, "device") && !has_part(name, "bonding")) {
+        return 0;
+    }
+    snprintf(path, sizeof path, "/sys/class/net/%s/speed", name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return 0;
+    }
+    int found = fscanf(file, "%ld", &speed);
+    fclose(file);
+    return found == 1 && speed > 0 ? speed : 0;
+}
+
+void co_udp_faster_first(uint32_t *ips, long *speeds, int count)
+{
+    for (int end = 1; end < count; end++) {
+        int at = end; // sinks towards the front past slower ones, over those of which nothing is known
+        for (int before = end - 1; before >= 0 && speeds[end] > 0; before--) {
+            if (speeds[before] > 0 && speeds[before] < speeds[at]) {
+                uint32_t ip = ips[before];
+                long speed = speeds[before];
+                ips[before] = ips[at];
+                speeds[before] = speeds[at];
+                ips[at] = ip;
+                speeds[at] = speed;
+                at = before;
+            }
+        }
+    }
+}
+
 int co_udp_candidates(const char *interface, uint32_t *ips, int room)
 {
     struct ifaddrs *all = NULL;
+    long speeds[CO_UDP_CANDIDATES_MAX];
     int count = 0;
     if (getifaddrs(&all) != 0) {
         return 0;
     }
+    room = room < CO_UDP_CANDIDATES_MAX ? room : CO_UDP_CANDIDATES_MAX;
     for (const struct ifaddrs *entry = all; entry && count < room; entry = entry->ifa_next) {
         if (fits(entry, interface) && is_first_of_network(all, entry, interface)) {
+            speeds[count] = speed_of(entry);
             ips[count++] = ip_of(entry);
         }
     }
     freeifaddrs(all);
+    co_udp_faster_first(ips, speeds, count);
     return count;
 }
 

@@ -30,6 +30,25 @@ static void the_nearest_shared_network_is_picked(void **state)
     assert_int_equal(co_shared_network_pick(NULL, 0), -1);
 }
 
+static void the_faster_device_is_offered_first(void **state)
+{
+    (void)state;
+    struct {
+        long speeds[5];
+        uint32_t order[5];
+    } cases[] = {
+        {{1000, 100000, 0, 0, 0}, {1, 0, 2, 3, 4}},        {{0, 1000, 0, 100000, 0}, {0, 3, 2, 1, 4}},
+        {{10, 10, 10, 10, 20}, {4, 0, 1, 2, 3}},           {{0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}},
+        {{40000, 1000, 0, 40000, 10000}, {0, 3, 2, 4, 1}}, {{1, 2, 3, 4, 5}, {4, 3, 2, 1, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t ips[5] = {0, 1, 2, 3, 4};
+        co_udp_faster_first(ips, cases[i].speeds, 5);
+        assert_memory_equal(ips, cases[i].order, sizeof ips);
+    }
+    co_udp_faster_first(NULL, NULL, 0);
+}
+
 static uint32_t ip(const char *text)
 {
     return inet_addr(text);
@@ -142,10 +161,9 @@ static void the_last_of_many_is_offered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_shared_network_is_picked),
-        cmocka_unit_test(loopback_is_offered_when_named),
-        cmocka_unit_test(the_way_to_the_others_is_found),
-        cmocka_unit_test(the_last_of_many_is_offered),
+        cmocka_unit_test(the_nearest_shared_network_is_picked), cmocka_unit_test(loopback_is_offered_when_named),
+        cmocka_unit_test(the_way_to_the_others_is_found),       cmocka_unit_test(the_last_of_many_is_offered),
+        cmocka_unit_test(the_faster_device_is_offered_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
