@@ -15,13 +15,14 @@ multicast_port() {
 multicast_address() {
     local address
     address=$(lab-in-host 1 awk '$2 ~ /EF:/ { print $2; exit }' /proc/net/udp)
+    [[ -n $address ]] || return 0
     printf '%d.%d.%d.%d' "0x${address:6:2}" "0x${address:4:2}" "0x${address:2:2}" "0x${address:0:2}"
 }
 
 # A run of four ranks while host h4, which has none, sends at full rate: what repeats others' datagrams listens before
 # the job starts, what makes them up begins when the job's sockets are open.
 run_attacked() { # inject-arguments... (GROUP, PORT and UNICAST stand for the job's); sets status and sent
-    local job attacker="" arguments
+    local job attacker="" arguments group
     status=0 sent=0
     : >"$shared/inject"
     if [[ $1 == mirror ]]; then
@@ -31,8 +32,8 @@ run_attacked() { # inject-arguments... (GROUP, PORT and UNICAST stand for the jo
     fi
     launch run 4 bcast_rotating &
     job=$!
-    if [[ -z $attacker ]] && await_ranks 4; then
-        arguments=("${@//GROUP/$(multicast_address)}")
+    if [[ -z $attacker ]] && await_ranks 4 && group=$(multicast_address) && [[ -n $group ]]; then
+        arguments=("${@//GROUP/$group}")
         arguments=("${arguments[@]//UNICAST/$((16#0$(unicast_port 1)))}")
         lab-inject 4 "${arguments[@]//PORT/$(multicast_port)}" >"$shared/inject" &
         attacker=$!
@@ -59,7 +60,7 @@ check_attack() { # what condition inject-arguments...
     local what=$1 condition=$2 status sent tries bearable=""
     shift 2
     [[ $1 != send ]] || bearable=' warn: no progress in MPI_[A-Za-z]+ for [0-9]+ s: '
-    for ((tries = 0; tries < 5; tries++)); do
+    for ((tries = 0; tries < 12; tries++)); do
         run_attacked "$@"
         ((status == 0)) || break
         ((sent < 100)) || ! report_says run "$condition" 2>/dev/null || break
