@@ -11,7 +11,7 @@
 #include "engine/decide/adapt_race.h"
 
 #define EARNS 4                       // a part of what verdicts gain may be spent on finding more of them
-#define SLOW_CALLS 2                  // of a slow class, whose time the budget must hold before it has trials
+#define SLOW_CALLS 2                  // of a slow class, whose time the budget must hold before its trials
 #define SPAN_MOST (UINT64_C(1) << 50) // no time is longer: sums stay in range whatever is heard
 
 void co_adapt_open(struct co_adapt *adapt, unsigned key, unsigned credit)
@@ -133,7 +133,8 @@ static bool is_racing(const struct co_adapt_class *of)
 }
 
 // Who has made many calls may find out whatever others have spent: it is little beside what these took. The trials of a
-// slow class take long, and seldom change anything: what they may lose must be there before.
+// slow class take long, and seldom change anything: what four lose where the other way takes half as long again must be
+// there before.
 static bool can_pay(const struct co_adapt_class *of, uint64_t left_ns)
 {
     return of->slow_ns > 0 ? left_ns / SLOW_CALLS >= of->slow_ns : left_ns > 0 || of->calls >= CO_ADAPT_ENTITLED;

@@ -67,11 +67,14 @@ static const struct yield_case quick[CASES] = {
 static const struct yield_case slow[CASES] = {
     {3000, false}, {4000, false}, {3000, false}, {20000, true}, {5000, false}};
 static const struct yield_case *cases;
+static _Atomic int looked_at;
+static _Atomic bool has_cores; // else it never spins
 
 static void wait_often(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
-    if (rank->rank == 0 && !inside_is_oversubscribed(rank->engine)) { // with one core it never spins
+    if (rank->rank == 0 && !inside_is_oversubscribed(rank->engine)) {
+        has_cores = true;
         clock_ns = co_clock_now_ns();
         is_counted = true;
         for (size_t i = 0; i < CASES; i++) {
@@ -80,6 +83,7 @@ static void wait_often(struct job_rank *rank)
             int turns = turns_until_yield(rank->engine);
             job_require(cases[i].is_shared ? turns < 100 : turns > SPIN, "turns before it yields");
             job_require(turns < 10 * SPIN, "it never yields");
+            looked_at++;
         }
         is_counted = false;
     }
@@ -95,6 +99,7 @@ static void no_spin_keeps_the_core_from_who_waits_too(void **state)
     engine_job_run(2, (const int[]){0, 0}, wait_often);
     cases = slow;
     engine_job_run(2, (const int[]){0, 0}, wait_often);
+    assert_int_equal(looked_at, has_cores ? 2 * CASES : 0);
     engine_job_set("CASTOFF_SPIN", NULL);
     engine_job_set("CASTOFF_PROGRESS", NULL);
 }
