@@ -20,24 +20,27 @@ multicast_address() {
 }
 
 # A run of four ranks while host h4, which has none, sends at full rate: what repeats others' datagrams listens before
-# the job starts, what makes them up begins when the job's sockets are open.
+# the job starts, what makes them up begins when the job's sockets are open, and the job's broadcasts begin after it.
 run_attacked() { # inject-arguments... (GROUP, PORT and UNICAST stand for the job's); sets status and sent
-    local job attacker="" arguments group
+    local job attacker="" arguments group begun=$shared/attack_begun
     status=0 sent=0
+    rm -f "$begun"
     : >"$shared/inject"
     if [[ $1 == mirror ]]; then
         lab-inject 4 "$@" >"$shared/inject" &
         attacker=$!
         await_text ready "$shared/inject"
     fi
-    launch run 4 bcast_rotating &
+    launch run 4 "bcast_rotating $begun" &
     job=$!
     if [[ -z $attacker ]] && await_ranks 4 && group=$(multicast_address) && [[ -n $group ]]; then
         arguments=("${@//GROUP/$group}")
         arguments=("${arguments[@]//UNICAST/$((16#0$(unicast_port 1)))}")
         lab-inject 4 "${arguments[@]//PORT/$(multicast_port)}" >"$shared/inject" &
         attacker=$!
+        await_text ready "$shared/inject"
     fi
+    : >"$begun"
     wait "$job" || status=$?
     if [[ -n $attacker ]]; then
         kill -TERM "$attacker" && wait "$attacker"
@@ -54,8 +57,8 @@ await_text() { # text file
     done
 }
 
-# On a busy machine a job may be over before what its attacker sends has come: then there was no attack, and the next one
-# is. One that floods all hosts of it at full rate may keep them from moving for a while, and it is true that they say so.
+# On a busy machine a job may be over before what repeats its datagrams has come to that: then there was no attack, and the
+# next one is. One that floods all hosts of it at full rate may keep them from moving for a while, and it is true that they say so.
 check_attack() { # what condition inject-arguments...
     local what=$1 condition=$2 status sent tries bearable=""
     shift 2

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Hostile sender for the laboratory: puts UDP datagrams with any source address on the wire, as fast
-// as the link takes them. "send" makes them up, or takes the bytes from a file; "mirror" listens to
+// as the link takes them. "send" makes them up, or takes the bytes from a file, and prints "ready" when one has
+// gone out; "mirror" listens to
 // the multicast that passes and sends each datagram again: unchanged (replay), cut short, or with
 // one bit flipped; it prints "ready" when it listens. "unreachable" sends ICMP "port unreachable", from the host's own
 // address or a forged one, as if a datagram from --to to --about had been refused. lab-inject builds it at first use
@@ -169,7 +170,10 @@ static uint64_t send_made_up(int fd, struct options *options)
         if (!put_on_wire(fd, &datagram)) {
             break;
         }
-        sent++;
+        if (sent++ == 0) {
+            puts("ready");
+            fflush(stdout);
+        }
     }
     return sent;
 }

@@ -2,6 +2,7 @@
 // Thousands of small broadcasts back to back, each from the next root, without anything that would
 // synchronise the ranks in between; every so often a larger one, and ranks that lag behind because
 // they compute. An operation that starts before the last one is acknowledged must not mix with it.
+// With an argument all wait until the file of that name is there: what else is to happen meanwhile has begun.
 // ranks: 2 3 7
 // expect: every rank has every root's bytes, in order
 // taken: MPI_Bcast
@@ -9,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPERATIONS 1500
 #define LARGEST (200 * 1000)
@@ -51,6 +53,9 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     co_test_begin();
+    while (argc > 1 && access(argv[1], F_OK) != 0) {
+        usleep(10000);
+    }
     unsigned char *buffer = malloc(LARGEST);
     for (int operation = 0; operation < OPERATIONS; operation++) {
         broadcast(buffer, operation, operation % co_test_size());
