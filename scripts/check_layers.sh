@@ -18,7 +18,7 @@ in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_proxied='offload/collective/proxied_collective\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
-fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/onesided_library\.h|$fronts_p2p"
+fronts_engine="engine/engine\.h|engine/decide/(meetings|decide|tune_table)\.h|engine/collective/onesided_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
 tools_all='base/.*|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
@@ -53,7 +53,7 @@ allowed() {
     src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair_states\.h' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
-    src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
+    src/engine/decide/adapt* | src/engine/decide/meeting_classes* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
     src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group|$fronts_proxied" ;;
     src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
     src/record/trace/*) echo 'base/.*|record/trace/.*' ;;

@@ -44,6 +44,8 @@
     X(Improbe)                                                                                                         \
     X(Mrecv)                                                                                                           \
     X(Imrecv)                                                                                                          \
+    X(Barrier)                                                                                                         \
+    X(Allreduce)                                                                                                       \
     X(Bcast)                                                                                                           \
     X(Ibcast)                                                                                                          \
     X(Allgather)                                                                                                       \
@@ -140,8 +142,6 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
     X(Add_error_class)                                                                                                 \
     X(Add_error_code)                                                                                                  \
     X(Add_error_string)                                                                                                \
-    X(Allreduce)                                                                                                       \
-    X(Barrier)                                                                                                         \
     X(Comm_call_errhandler)                                                                                            \
     X(Comm_create_keyval)                                                                                              \
     X(Comm_free_keyval)                                                                                                \

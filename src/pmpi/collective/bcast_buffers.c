@@ -4,6 +4,7 @@
 #include "pmpi/collective/bcast_buffers.h"
 
 #include "base/buffer_cache.h"
+#include "engine/decide/meetings.h"
 #include "pmpi/datatype/packing.h"
 
 #include <errno.h>
@@ -14,6 +15,10 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     if (reason != CO_TAKE) {
         return reason;
     }
+    struct co_meetings *trials = co_call_is_nonblocking(which) ? NULL : call->communicator->meetings;
+    if (trials != NULL) {
+        trials->calls++; // whatever its arguments are
+    }
     if (call->root < 0 || call->root >= call->communicator->seed.facts.ranks || call->buffer == MPI_IN_PLACE ||
         !co_route_arguments(call->count, call->type, true, &call->facts)) {
         return CO_BAD_ARGUMENT;
@@ -21,6 +26,9 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     call->bytes = (size_t)call->count * call->facts.bytes;
     if (co_call_is_nonblocking(which)) {
         return co_route_choose_at_once(call->communicator, which, call->bytes);
+    }
+    if (trials != NULL && co_meetings_count(trials, call->bytes)) {
+        return CO_FOUND_SLOWER;
     }
     return co_route_choose(call->communicator, which, call->root, call->bytes, &call->trial_ns);
 }

@@ -9,6 +9,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
+#include "engine/decide/meetings.h"
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/life/process.h"
@@ -154,6 +155,7 @@ static void close_messages(struct co_communicator *entry)
 static void drop(struct co_communicator *entry)
 {
     close_messages(entry);
+    co_meetings_close(entry->meetings);
     co_team_seed_close(&entry->seed, co_process.engine);
     free(entry);
 }
@@ -168,7 +170,8 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
         return error;
     }
     entry->trials = co_trials_are_for(co_process.engine, &entry->seed.facts) ? CO_TRIALS_COUNTED : CO_TRIALS_NONE;
-    error = open_messages(entry, members);
+    error = co_meetings_open(&entry->meetings, co_process.engine, &entry->seed.facts);
+    error = error == 0 ? open_messages(entry, members) : error;
     if (error == 0) {
         error = co_communicators_add(entry);
     }

@@ -4,6 +4,7 @@
 // stays on one communicator pays two compares. The generation invalidates all caches when the table changes.
 #include "pmpi/communicator/communicators.h"
 
+#include "engine/decide/meetings.h"
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicator_proxies.h"
 #include "pmpi/life/process.h"
@@ -138,6 +139,8 @@ static void close_entry(struct co_communicator *entry)
     } else {
         co_team_seed_close(&entry->seed, co_process.engine);
     }
+    co_meetings_close(entry->meetings);
+    entry->meetings = NULL;
     entry->comm = co_next.comm_null;
     co_communicator_drop(entry);
 }

@@ -22,6 +22,7 @@ struct co_communicator {
     MPI_Comm comm;                   // MPI_COMM_NULL below once the program has freed it
     struct co_team *team;            // NULL: no collective of it was taken yet
     struct co_p2p_context *messages; // NULL: point-to-point is native's. Once freed: for those who hold it
+    struct co_meetings *meetings;    // NULL: broadcasts have no trials in meetings of the members
     struct co_team_seed seed;
     enum co_reason reason;        // CO_TAKE, or why it is not served
     _Atomic bool is_switched_off; // by the info hint castoff=no

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/atomics.h"
 #include "base/settings.h"
+#include "engine/decide/meetings.h"
 #include "engine/decide/tune_table.h"
 #include "pmpi/life/process.h"
 
@@ -71,6 +72,10 @@ void co_report_trials_add(const struct co_communicator *entry)
     }
     co_trylock_wait(&table.lock);
     for (unsigned at = 0; co_team_trials_next(entry->team, &at, &row);) {
+        add_locked(&row);
+    }
+    for (unsigned at = 0;
+         entry->meetings != NULL && co_meetings_next(entry->meetings, &entry->seed.facts, &at, &row);) {
         add_locked(&row);
     }
     co_trylock_drop(&table.lock);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Barrier and MPI_Allreduce, which castoff does not carry: all members wait for each other in them, so it is there
+// that they may try broadcasts both ways. Any thread; hot where no communicator has such trials, one load.
+#include "engine/decide/meetings.h"
+#include "pmpi/collective/routing.h"
+#include "pmpi/life/process.h"
+
+#include <errno.h>
+#include <limits.h>
+
+static int to_errno(int code)
+{
+    return code == MPI_SUCCESS ? 0 : -EIO;
+}
+
+static int broadcast(void *arg, void *data, size_t bytes)
+{
+    const struct co_communicator *entry = arg;
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, entry->comm));
+}
+
+static int barrier(void *arg)
+{
+    const struct co_communicator *entry = arg;
+    return to_errno(co_next.Barrier(entry->comm));
+}
+
+static int minimum(void *arg, int *values, int count)
+{
+    const struct co_communicator *entry = arg;
+    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, entry->comm));
+}
+
+static __attribute__((noinline)) void meet(struct co_communicator *entry)
+{
+    struct co_meetings_below below = {.broadcast = broadcast, .barrier = barrier, .minimum = minimum, .arg = entry};
+    struct co_team *team = co_communicator_need_team(entry) == 0 ? entry->team : NULL;
+    co_meetings_hold(entry->meetings, co_process.engine, team, &entry->seed.facts, entry->seed.rank, &below);
+}
+
+static void take_chance(MPI_Comm comm)
+{
+    struct co_communicator *entry = NULL;
+    if (co_route_communicator(comm, &entry) != CO_TAKE || entry->meetings == NULL) {
+        return;
+    }
+    entry->meetings->chances++;
+    if (__builtin_expect(co_meetings_are_due(entry->meetings), 0)) {
+        meet(entry);
+    }
+}
+
+int PMPI_Barrier(MPI_Comm comm)
+{
+    if (!co_process_is_off()) {
+        take_chance(comm);
+    }
+    return co_next.Barrier(comm);
+}
+
+// Of nothing nobody waits for anybody.
+int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm)
+{
+    if (count > 0 && !co_process_is_off()) {
+        take_chance(comm);
+    }
+    return co_next.Allreduce(send, receive, count, type, operation, comm);
+}
