@@ -79,8 +79,8 @@ static void find(struct co_next_mpi *next)
     // Castoff alone calls these, and all members of a communicator do.
     *(void **)&iallreduce = co_next_mpi_find("PMPI_Iallreduce");
     *(void **)&ibarrier = co_next_mpi_find("PMPI_Ibarrier");
-    next->Allreduce = allreduce;
-    next->Barrier = barrier;
+    next->exchange_allreduce = allreduce;
+    next->exchange_barrier = barrier;
 }
 
 static bool predefined_type(const struct co_next_mpi *next, unsigned i, MPI_Datatype *type)

@@ -117,6 +117,8 @@ static void resolve(void)
     CO_NEXT_MPI_4(CO_NEXT_FIND_MPI_4)
     CO_NEXT_LARGE_COUNTS(CO_NEXT_FIND_MPI_4)
 #undef CO_NEXT_FIND_MPI_4
+    co_next.exchange_allreduce = co_next.Allreduce;
+    co_next.exchange_barrier = co_next.Barrier;
     co_next.find_data = find_data;
     co_next.family = choose_family();
     if (co_next.family != NULL) {

@@ -120,6 +120,7 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
 // Likewise, the forms for counts that are no int. Members of one call may use either form, so both are served alike.
 #ifdef CO_HAS_LARGE_COUNTS
 #define CO_NEXT_LARGE_COUNTS_WRAPPED(X)                                                                                \
+    X(Allreduce_c)                                                                                                     \
     X(Bcast_c)                                                                                                         \
     X(Ibcast_c)                                                                                                        \
     X(Bcast_init_c)                                                                                                    \
@@ -183,6 +184,9 @@ struct co_next_mpi {
     CO_NEXT_CALLED(CO_NEXT_POINTER)
     CO_NEXT_MPI_4(CO_NEXT_POINTER)
     CO_NEXT_LARGE_COUNTS(CO_NEXT_POINTER)
+    // By which castoff itself exchanges: the above, or what stands for them and does not match them.
+    __typeof__(PMPI_Allreduce) *exchange_allreduce;
+    __typeof__(PMPI_Barrier) *exchange_barrier;
     const struct co_mpi_family *family; // NULL: none that castoff serves
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Comm quiet; // of castoff's own, where nobody sends; CO_NO_HANDLE: there is none. Start and end alone change it

@@ -2,12 +2,12 @@
 // Broadcasts of many sizes between hosts, decided in the job by default: at barriers and allreduces their members try
 // them both ways, on the world, on halves of it and on communicators that live shortly, in loops and one by one, with
 // nonblocking ones under way. Whatever side a call goes, all bytes are right, and barriers and allreduces do what they
-// do. The sizes on one communicator differ between its members: there trials end. On a busy machine there may be none.
+// do. On a busy machine there may be no time for a trial.
 // ranks: 3 4
 // expect: the same bytes whatever is tried
 // environment: CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_BCAST=auto CASTOFF_ADAPT=auto
 // report: counters["adapt_exchanges"] > 0
-// report: counters["adapt_ended"] in (0, ranks)
+// report: counters["adapt_ended"] == 0
 #include "oracle/verdict.h"
 
 #include <stdlib.h>
@@ -21,19 +21,31 @@ static const int sizes[] = {1, 300, 5000, 40000, LARGEST};
 
 static unsigned char *buffer, *other;
 
-static void broadcast(MPI_Comm comm, int given, int room, int number)
+static void broadcast(MPI_Comm comm, int bytes, int number)
 {
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    int root = number % size, bytes = rank == root ? given : room;
-    uint64_t seed = co_test_seed(root, number, (size_t)given);
+    int root = number % size;
+    uint64_t seed = co_test_seed(root, number, (size_t)bytes);
     memset(buffer, 0xee, (size_t)bytes);
     if (rank == root) {
-        co_test_pattern_fill(buffer, (size_t)given, seed);
+        co_test_pattern_fill(buffer, (size_t)bytes, seed);
     }
     MPI_Bcast(buffer, bytes, MPI_BYTE, root, comm);
-    co_test_received(buffer, (size_t)given, seed, "broadcast %d of %d bytes", number, given);
+    co_test_received(buffer, (size_t)bytes, seed, "broadcast %d of %d bytes", number, bytes);
+}
+
+// By either form where the library has both: members of one call need not agree about that.
+static void allreduce(const int *number, int *sum, MPI_Comm comm)
+{
+#if MPI_VERSION >= 4
+    if (co_test_rank() % 2 == 1) {
+        MPI_Allreduce_c(number, sum, 1, MPI_INT, MPI_SUM, comm);
+        return;
+    }
+#endif
+    MPI_Allreduce(number, sum, 1, MPI_INT, MPI_SUM, comm);
 }
 
 static void meet(MPI_Comm comm, int number)
@@ -43,7 +55,7 @@ static void meet(MPI_Comm comm, int number)
     if (number % 2 == 0) {
         MPI_Barrier(comm);
     } else {
-        MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, comm);
+        allreduce(&number, &sum, comm);
         co_test_expect(sum == size * number, "the sum of %d numbers %d is %d", size, number, sum);
     }
 }
@@ -64,7 +76,7 @@ static void use(MPI_Comm comm, int calls, int loop)
             }
             MPI_Ibcast(other, 2000, MPI_BYTE, 0, comm, &request);
         }
-        broadcast(comm, bytes, bytes, number);
+        broadcast(comm, bytes, number);
         if (number % loop == loop - 1) {
             meet(comm, number / loop);
         }
@@ -92,12 +104,6 @@ int main(int argc, char **argv)
         use(comm, 100, 2);
         MPI_Comm_free(&comm);
     }
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    for (int number = 0; number < 100; number++) {
-        broadcast(comm, 1000, number % 3 == 0 ? 3000 : 1000, number); // a mistake that MPI libraries live with
-        meet(comm, number);
-    }
-    MPI_Comm_free(&comm);
     free(buffer);
     free(other);
     return co_test_finish();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Barrier and MPI_Allreduce, which castoff does not carry: all members wait for each other in them, so it is there
-// that they may try broadcasts both ways. Any thread; hot where no communicator has such trials, one load.
+// that they may try broadcasts both ways. Any thread; hot: a look-up of the communicator.
 #include "engine/decide/meetings.h"
 #include "pmpi/collective/routing.h"
 #include "pmpi/life/process.h"
@@ -67,3 +67,16 @@ int PMPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type
     }
     return co_next.Allreduce(send, receive, count, type, operation, comm);
 }
+
+#ifdef CO_HAS_LARGE_COUNTS
+
+int PMPI_Allreduce_c(const void *send, void *receive, MPI_Count count, MPI_Datatype type, MPI_Op operation,
+                     MPI_Comm comm)
+{
+    if (count > 0 && !co_process_is_off()) {
+        take_chance(comm);
+    }
+    return co_next.Allreduce_c(send, receive, count, type, operation, comm);
+}
+
+#endif

@@ -120,14 +120,14 @@ static bool agree(MPI_Comm comm, struct proposal *proposal)
 {
     struct proposal mine = *proposal;
     int words = (int)(sizeof mine / sizeof(uint64_t));
-    return co_next.Allreduce(&mine, proposal, words, co_next.uint64, co_next.maximum, comm) == MPI_SUCCESS;
+    return co_next.exchange_allreduce(&mine, proposal, words, co_next.uint64, co_next.maximum, comm) == MPI_SUCCESS;
 }
 
 // *word, which rides along, becomes the least of all members'.
 static bool all_could(MPI_Comm comm, bool could, int *word)
 {
     int mine[2] = {could, *word}, least[2] = {0, *word};
-    bool is_told = co_next.Allreduce(mine, least, 2, co_next.integer, co_next.minimum, comm) == MPI_SUCCESS;
+    bool is_told = co_next.exchange_allreduce(mine, least, 2, co_next.integer, co_next.minimum, comm) == MPI_SUCCESS;
     *word = least[1];
     return is_told && least[0] != 0;
 }

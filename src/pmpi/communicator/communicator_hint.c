@@ -36,7 +36,7 @@ static void change_side(struct co_communicator *entry, MPI_Info info)
     bool is_busy = co_load_acquire(&entry->pending) > 0; // acquire E2
     int mine[3] = {hint == CO_HINT_SAYS_OFF, hint == CO_HINT_ON, is_busy};
     int any[3] = {0, 0, 1};
-    co_next.Allreduce(mine, any, 3, co_next.integer, co_next.maximum, entry->comm);
+    co_next.exchange_allreduce(mine, any, 3, co_next.integer, co_next.maximum, entry->comm);
     if (any[2] == 0 && (any[0] || any[1])) {
         co_store_release(&entry->is_switched_off, any[0] != 0); // release C3, read by the routing of the next call
     }

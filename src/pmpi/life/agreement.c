@@ -26,7 +26,7 @@ static uint64_t digest_setting(enum co_setting_id id)
 
 static int reduce(const uint64_t *mine, uint64_t *least, int count)
 {
-    int code = co_next.Allreduce(mine, least, count, co_next.uint64, co_next.minimum, co_process.world);
+    int code = co_next.exchange_allreduce(mine, least, count, co_next.uint64, co_next.minimum, co_process.world);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 

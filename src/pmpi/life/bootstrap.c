@@ -102,22 +102,24 @@ static int exchange_broadcast(void *arg, int root, void *data, size_t bytes)
 static int exchange_minimum(void *arg, int *values, int count)
 {
     (void)arg;
-    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_process.world));
+    return to_errno(
+        co_next.exchange_allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_process.world));
 }
 
 static int exchange_barrier(void *arg)
 {
     (void)arg;
-    return to_errno(co_next.Barrier(co_process.world));
+    return to_errno(co_next.exchange_barrier(co_process.world));
 }
 
 // Who is alone on his node has no communicator there.
 static int exchange_node_minimum(void *arg, int *values, int count)
 {
     (void)arg;
-    return co_process.node == CO_NO_HANDLE ? 0
-                                           : to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer,
-                                                                        co_next.minimum, co_process.node));
+    return co_process.node == CO_NO_HANDLE
+               ? 0
+               : to_errno(co_next.exchange_allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum,
+                                                     co_process.node));
 }
 
 static int exchange_node_broadcast(void *arg, void *data, size_t bytes)

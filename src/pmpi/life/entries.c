@@ -170,6 +170,7 @@ EARLIER(Alltoall_init)
 EARLIER(Alltoallv_init)
 
 #ifdef CO_HAS_LARGE_COUNTS
+ENTRY_6(Allreduce_c, const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
 ENTRY_5(Bcast_c, void *, MPI_Count, MPI_Datatype, int, MPI_Comm)
 ENTRY_6(Ibcast_c, void *, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Request *)
 ENTRY_7(Bcast_init_c, void *, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *)

@@ -71,7 +71,7 @@ static size_t collect(struct co_report_site_row *mine, struct co_report_site_row
         }
     } else {
         int everybody = 0;
-        co_next.Allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_process.world);
+        co_next.exchange_allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_process.world);
         if (everybody) {
             co_next.Gather(mine, (int)bytes, co_next.byte, *all, (int)bytes, co_next.byte, 0, co_process.world);
         }

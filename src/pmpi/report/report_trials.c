@@ -123,7 +123,7 @@ static size_t collect(struct co_trial_row **all)
             memcpy(*all, table.rows, sizeof table.rows);
         }
     } else {
-        co_next.Allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_process.world);
+        co_next.exchange_allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_process.world);
         if (everybody) {
             co_next.Gather(table.rows, (int)sizeof table.rows, co_next.byte, *all, (int)sizeof table.rows, co_next.byte,
                            0, co_process.world);
