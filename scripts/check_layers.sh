@@ -22,94 +22,105 @@ fronts_engine="engine/engine\.h|engine/decide/(meetings|decide|tune_table)\.h|en
 # A command, of its own folder; what starts programs; what results are put into.
 tools_all='base/.*|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
-# Longest folder first: the first that fits decides.
-allowed() {
+# Sets rule for a file. Longest folder first: the first that fits decides.
+allow() {
     if [[ $1 =~ ^src/mcast/($in_state)\.h$ ]]; then
-        echo "base/.*|mcast/(wire/.*|($in_state)\.h)|$below_mcast"
+        rule="base/.*|mcast/(wire/.*|($in_state)\.h)|$below_mcast"
         return
     fi
     case $1 in
-    src/base/*) echo 'base/.*' ;;
-    src/modules/*) echo 'base/.*|modules/.*' ;;
-    src/transport/*) echo 'base/.*|transport/.*' ;;
-    src/onesided/*) echo 'base/.*|onesided/.*' ;;
-    src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|carrier/tcp_carrier|proxy/.*)\.h' ;;
-    src/offload/carrier/*) echo 'base/.*|offload/([a-z_]+|carrier/.*)\.h' ;;
-    src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
-    src/offload/collective/*) echo 'base/.*|offload/([a-z_]+|(api|rank|collective)/.*)\.h' ;;
-    src/offload/api/*) echo 'base/.*|offload/([a-z_]+|(api|rank)/.*)\.h|castoff_offload(_paper)?\.h' ;;
-    src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;
-    src/shm/*) echo 'base/.*|shm/.*' ;;
-    src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(state/endpoint\.h|wire/.*)|$below_mcast" ;;
-    src/mcast/wire/*) echo "base/.*|mcast/wire/.*|$below_mcast" ;;
-    src/mcast/state/*) echo "base/.*|mcast/(mcast\.h|state/.*|wire/.*|($in_state)\.h)|$below_mcast" ;;
-    src/mcast/send/*) echo "base/.*|mcast/($room|send/.*)|$below_mcast" ;;
-    src/mcast/receive/*) echo "base/.*|mcast/($room|receive/.*|send/allgather_schedule\.h)|$below_mcast" ;;
-    src/mcast/ack/*) echo "base/.*|mcast/($room|ack/.*|send/control_send\.h)|$below_mcast" ;;
-    src/mcast/liveness/*) echo "base/.*|mcast/($room|liveness/.*|send/control_send\.h)|$below_mcast" ;;
-    src/mcast/repair/*) echo "base/.*|mcast/($room|repair/.*|receive/receive_block\.h|send/(control_send|transmit)\.h)|$below_mcast" ;;
-    src/mcast/*) echo 'base/.*|mcast/.*|transport/[a-z_]+\.h' ;;
-    src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair_states\.h' ;;
-    src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
-    src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
-    src/engine/decide/adapt* | src/engine/decide/meeting_classes* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group|$fronts_proxied" ;;
-    src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
-    src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
-    src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;
-    src/pmpi/*) echo "base/.*|pmpi/.*|mpi_below/.*|$fronts_engine|$fronts_mcast|$fronts_proxied" ;;
-    src/*) echo 'base/.*' ;;
-    tools/launch/* | tools/output/*) echo "$tools_all" ;;
-    tools/trace/read/*) echo 'base/.*|record/trace/.*|tools/trace/read/.*' ;;
-    tools/trace/events/*) echo 'base/.*|record/trace/.*|tools/trace/(read|events)/.*' ;;
-    tools/trace/replay/*) echo "base/.*|tools/trace/(read|events|replay)/.*|matching/match_steps\.h|$fronts_matching" ;;
-    tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
-    tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
-    tools/ab/*) echo "$tools_all|record/trace/[a-z_]+\.h" ;;
-    tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
-    tools/proxy/*) echo "$tools_all|offload/([a-z_]+|carrier/tcp_carrier|proxy/[a-z_]+)\.h" ;;
-    tools/volley/*) echo 'base/.*|volley[a-z_]*\.h' ;;
-    tools/info/*) echo "$tools_all|tools/volley/volley_(host|plan)\.h|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_proxied|$fronts_engine|$fronts_mcast" ;;
-    tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
-    *) echo '.*' ;;
+    src/base/*) rule='base/.*' ;;
+    src/modules/*) rule='base/.*|modules/.*' ;;
+    src/transport/*) rule='base/.*|transport/.*' ;;
+    src/onesided/*) rule='base/.*|onesided/.*' ;;
+    src/offload/proxy/*) rule='base/.*|offload/([a-z_]+|carrier/tcp_carrier|proxy/.*)\.h' ;;
+    src/offload/carrier/*) rule='base/.*|offload/([a-z_]+|carrier/.*)\.h' ;;
+    src/offload/rank/*) rule='base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
+    src/offload/collective/*) rule='base/.*|offload/([a-z_]+|(api|rank|collective)/.*)\.h' ;;
+    src/offload/api/*) rule='base/.*|offload/([a-z_]+|(api|rank)/.*)\.h|castoff_offload(_paper)?\.h' ;;
+    src/offload/*) rule='base/.*|offload/[a-z_]+\.h' ;;
+    src/shm/*) rule='base/.*|shm/.*' ;;
+    src/mcast/wire/datagram_trace.*) rule="base/.*|mcast/(state/endpoint\.h|wire/.*)|$below_mcast" ;;
+    src/mcast/wire/*) rule="base/.*|mcast/wire/.*|$below_mcast" ;;
+    src/mcast/state/*) rule="base/.*|mcast/(mcast\.h|state/.*|wire/.*|($in_state)\.h)|$below_mcast" ;;
+    src/mcast/send/*) rule="base/.*|mcast/($room|send/.*)|$below_mcast" ;;
+    src/mcast/receive/*) rule="base/.*|mcast/($room|receive/.*|send/allgather_schedule\.h)|$below_mcast" ;;
+    src/mcast/ack/*) rule="base/.*|mcast/($room|ack/.*|send/control_send\.h)|$below_mcast" ;;
+    src/mcast/liveness/*) rule="base/.*|mcast/($room|liveness/.*|send/control_send\.h)|$below_mcast" ;;
+    src/mcast/repair/*) rule="base/.*|mcast/($room|repair/.*|receive/receive_block\.h|send/(control_send|transmit)\.h)|$below_mcast" ;;
+    src/mcast/*) rule='base/.*|mcast/.*|transport/[a-z_]+\.h' ;;
+    src/matching/*) rule='base/.*|matching/.*' ;;
+    src/p2p/channel/rc/*) rule='base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair_states\.h' ;;
+    src/p2p/channel/*) rule='base/.*|p2p/channel/.*' ;;
+    src/p2p/*) rule="base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
+    src/engine/decide/adapt* | src/engine/decide/meeting_classes* | src/engine/decide/decide* | src/engine/decide/tune*) rule='base/.*|engine/decide/.*' ;;
+    src/engine/*) rule="base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group|$fronts_proxied" ;;
+    src/mpi_below/*) rule='base/.*|mpi_below/.*' ;;
+    src/record/trace/*) rule='base/.*|record/trace/.*' ;;
+    src/record/*) rule='base/.*|mpi_below/.*|record/.*' ;;
+    src/pmpi/*) rule="base/.*|pmpi/.*|mpi_below/.*|$fronts_engine|$fronts_mcast|$fronts_proxied" ;;
+    src/*) rule='base/.*' ;;
+    tools/launch/* | tools/output/*) rule="$tools_all" ;;
+    tools/trace/read/*) rule='base/.*|record/trace/.*|tools/trace/read/.*' ;;
+    tools/trace/events/*) rule='base/.*|record/trace/.*|tools/trace/(read|events)/.*' ;;
+    tools/trace/replay/*) rule="base/.*|tools/trace/(read|events|replay)/.*|matching/match_steps\.h|$fronts_matching" ;;
+    tools/trace/analyze/*) rule='base/.*|tools/trace/(events|replay|analyze)/.*' ;;
+    tools/trace/*) rule="$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
+    tools/ab/*) rule="$tools_all|record/trace/[a-z_]+\.h" ;;
+    tools/onesided/*) rule="$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
+    tools/proxy/*) rule="$tools_all|offload/([a-z_]+|carrier/tcp_carrier|proxy/[a-z_]+)\.h" ;;
+    tools/volley/*) rule='base/.*|volley[a-z_]*\.h' ;;
+    tools/info/*) rule="$tools_all|tools/volley/volley_(host|plan)\.h|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_proxied|$fronts_engine|$fronts_mcast" ;;
+    tools/*) rule="$tools_all|$fronts_engine|$fronts_mcast" ;;
+    *) rule='.*' ;;
     esac
 }
 
 status=0
-only_above() {
-    if grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]mpi\.h' "$1" | sed "s|^|$1:|" | grep .; then
-        echo "  only src/pmpi knows MPI, and src/mpi_below and src/record"
-        status=1
-    fi
+complain() { # what...
+    printf '%s\n' "$@"
+    status=1
 }
 
-only_there() {
-    if grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*\"($2)\.h\"" "$1" | sed "s|^|$1:|" | grep .; then
-        echo "  what an endpoint has is the affair of tests/unit/mcast/receive and mcast_inside.c, what an engine has that of"
-        echo "  engine_inside.c; other tests ask mcast_inside.h and engine_inside.h"
-        status=1
-    fi
+# Whether a file may know mpi.h.
+may_know_mpi() {
+    case $1 in
+    src/record/trace/*) return 1 ;;
+    src/pmpi/* | src/mpi_below/* | src/record/*) return 0 ;;
+    src/* | tests/unit/* | tests/fuzz/*) return 1 ;;
+    esac
 }
 
-for file in "$@"; do
-    rule=$(allowed "$file")
-    while IFS=: read -r line included; do
-        if ! grep -qxE "$rule" <<<"$included"; then
-            echo "$file:$line: must not include \"$included\""
-            status=1
-        fi
-    done < <(sed -n -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/;t out;b;:out;=;p' "$file" |
-        paste -d: - -)
-    case $file in
-    src/record/trace/*) only_above "$file" ;;
-    src/pmpi/* | src/mpi_below/* | src/record/*) ;;
-    src/* | tests/unit/* | tests/fuzz/*) only_above "$file" ;;
+# Sets inside to the headers of insides that a file may not include; nothing: any.
+close_insides() {
+    case $1 in
+    tests/unit/mcast/mcast_inside.c | tests/unit/mcast/receive/*) inside='engine/engine_state' ;;
+    tests/unit/engine/engine_inside.c) inside='mcast/state/endpoint' ;;
+    tests/unit/*) inside='mcast/state/endpoint|engine/engine_state' ;;
+    *) inside='' ;;
     esac
-    case $file in
-    tests/unit/mcast/mcast_inside.c | tests/unit/mcast/receive/*) only_there "$file" 'engine/engine_state' ;;
-    tests/unit/engine/engine_inside.c) only_there "$file" 'mcast/state/endpoint' ;;
-    tests/unit/*) only_there "$file" 'mcast/state/endpoint|engine/engine_state' ;;
-    esac
-done
+}
+
+# One process for all files: there are a thousand of them, with ten includes each.
+last=""
+while IFS=: read -r file line text; do
+    if [[ $file != "$last" ]]; then
+        last=$file
+        allow "$file"
+        close_insides "$file"
+    fi
+    [[ $text =~ include[[:space:]]*([\"<])([^\">]*) ]] || continue
+    kind=${BASH_REMATCH[1]} included=${BASH_REMATCH[2]}
+    if [[ $kind == '"' && ! $included =~ ^($rule)$ ]]; then
+        complain "$file:$line: must not include \"$included\""
+    fi
+    if [[ $included == mpi.h ]] && ! may_know_mpi "$file"; then
+        complain "$file:$line:$text" "  only src/pmpi knows MPI, and src/mpi_below and src/record"
+    fi
+    if [[ $kind == '"' && -n $inside && $included =~ ^($inside)\.h$ ]]; then
+        complain "$file:$line:$text" \
+            "  what an endpoint has is the affair of tests/unit/mcast/receive and mcast_inside.c, what an engine has that of" \
+            "  engine_inside.c; other tests ask mcast_inside.h and engine_inside.h"
+    fi
+done < <(grep -HnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' "$@")
 exit "$status"
