@@ -103,6 +103,11 @@ void inside_add_long_ones(struct co_engine *engine, int number)
     atomic_fetch_add(&engine->long_ones, (unsigned)number);
 }
 
+void inside_age(struct co_engine *engine, uint64_t ns)
+{
+    engine->opened_ns -= ns;
+}
+
 void inside_set_stall(struct co_engine *engine, uint64_t stall_ns)
 {
     engine->stall_ns = stall_ns;

@@ -15,6 +15,7 @@
 
 #include "base/counters.h"
 #include "engine/decide/meetings.h"
+#include "engine_inside.h"
 #include "engine_job.h"
 
 enum { RANKS = 3, BYTES = 2000, CALLS_A_CHANCE = 20 };
@@ -71,6 +72,7 @@ static void open_member(struct member *member, struct job_rank *rank)
 {
     memset(member, 0, sizeof *member);
     member->rank = rank;
+    inside_age(rank->engine, UINT64_C(10000) * 1000000000); // there is time for all trials
     member->below =
         (struct co_meetings_below){.broadcast = broadcast, .barrier = barrier, .minimum = minimum, .arg = member};
     job_require(co_team_seed_open(&member->seed, rank->engine, 7, all_ranks, RANKS, rank->rank) == 0, "seed");
@@ -126,7 +128,7 @@ static void meet_until_a_verdict(struct job_rank *rank)
 static void what_is_faster_gets_the_calls(void **state)
 {
     (void)state;
-    native_ns = 5000000;
+    native_ns = 2000000;
     engine_job_run(RANKS, several_nodes, meet_until_a_verdict);
     assert_false(has_lost[0] || has_lost[1] || has_lost[2]);
     native_ns = 0;
@@ -157,7 +159,7 @@ static void one_differs(struct job_rank *rank)
 static void lengths_that_differ_end_it_for_all(void **state)
 {
     (void)state;
-    native_ns = 5000000;
+    native_ns = 2000000;
     odd_call = CALLS_A_CHANCE + 3; // before the first trial, which is at the second meeting
     uint64_t before = co_counter_read(CO_COUNT_ADAPT_ENDED);
     engine_job_run(RANKS, several_nodes, one_differs);
