@@ -87,8 +87,8 @@ struct co_team_seed {
     uint64_t id;
     struct co_team_facts facts; // equal on all members
     int rank;
-    int seat;                  // in the node's shared memory; negative: none
-    int broken;                // 0, or -errno: no team could be opened
+    int16_t seat;              // in the node's shared memory; negative: none
+    int16_t broken;            // 0, or -errno: no team could be opened
     struct co_mcast_seed *net; // of the first member of each of several nodes, NULL: none
 };
 

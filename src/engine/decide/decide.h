@@ -116,8 +116,8 @@ struct co_team_facts {
     int ranks;
     int nodes;
     int max_ranks_per_node; // on the node that has most of them
-    enum co_transport_kind transport;
     // Bits, for there is one of these for each communicator.
+    enum co_transport_kind transport : 8;
     bool has_multicast : 1;     // all its nodes heard the probe
     bool has_nearer_native : 1; // the MPI below has a much shorter way between nodes
     bool has_shm : 1;           // every node with several ranks has shared memory
