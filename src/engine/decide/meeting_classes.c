@@ -81,7 +81,7 @@ bool co_meeting_classes_judge(struct co_meeting_class *class)
 
 int64_t co_meeting_classes_gained_ns(const struct co_meeting_class *class)
 {
-    uint64_t calls = class->lost_calls + (class->is_lost ? class->calls - class->lost_at : 0);
+    uint64_t calls = class->lost_calls + (class->is_lost ? class->calls - class->tried_at : 0);
     return (int64_t)calls * ((int64_t) class->ns[CO_MEETING_CASTOFF] - (int64_t) class->ns[CO_MEETING_NATIVE]);
 }
 
@@ -89,9 +89,8 @@ void co_meeting_classes_settle(struct co_meeting_class *class, bool is_lost)
 {
     class->changes += class->is_lost != is_lost;
     if (class->is_lost) {
-        class->lost_calls += class->calls - class->lost_at;
+        class->lost_calls += class->calls - class->tried_at;
     }
-    class->lost_at = class->calls;
     class->is_lost = is_lost;
     class->first_at = class->first_at == 0 ? class->calls + 1 : class->first_at;
     class->tried_at = class->calls;

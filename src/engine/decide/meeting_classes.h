@@ -32,8 +32,7 @@ struct co_meeting_class {
     unsigned rounds;     // that are over, of the race under way
     uint64_t cost_ns;    // of a round; 0: not known
     uint64_t tried_at;   // calls at its last verdict; 0: none yet
-    uint64_t lost_at;    // likewise, the one by which castoff lost it,
-    uint64_t lost_calls; // and calls that native had by such ones before
+    uint64_t lost_calls; // that native had by verdicts before that one
     uint64_t first_at, changes;
     uint64_t ns[CO_MEETING_WAYS]; // by the last race
     uint64_t excess_ns; // that castoff's calls of trials took longer than native's, or native's than castoff's
