@@ -13,7 +13,7 @@
 #include "p2p/stream_receive.h"
 #include "p2p/stream_send.h"
 
-#define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
+#define READ_AT_ONCE ((size_t)4 << 20) // with the lock held; so much Linux takes hold of at once, and less is slower
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
 static void receive_send_cts(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
