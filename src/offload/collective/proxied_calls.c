@@ -175,19 +175,6 @@ int co_proxied_allgatherv(struct co_proxied_call **out, struct co_proxied_team *
                           .kind = CO_OFFLOAD_COMMAND_ALLGATHERV, .send = buffer, .receive = buffer, .blocks = blocks});
 }
 
-int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan)
-{
-    struct co_proxied_world *world = plan->team->world;
-
-    pthread_mutex_lock(&world->lock);
-    int error = world_ready(world);
-    if (error == 0) {
-        error = plan->is_out ? -EBUSY : plan_call(out, world, plan);
-    }
-    pthread_mutex_unlock(&world->lock);
-    return error;
-}
-
 // A call of its own, of which nobody waits for the end.
 static int call_refuse(struct co_proxied_team *team, uint32_t refused, uint32_t root)
 {

@@ -25,7 +25,6 @@
 
 struct co_proxied_world; // proxies of the job: one a process
 struct co_proxied_team;  // a communicator
-struct co_proxied_plan;  // arguments that are kept: of a persistent request
 struct co_proxied_call;  // begun, and not ended
 
 enum { CO_PROXIED_WHY_BYTES = 256 };
@@ -125,15 +124,6 @@ int co_proxied_allgatherv(struct co_proxied_call **out, struct co_proxied_team *
 int co_proxied_refuse(struct co_proxied_team *team);
 int co_proxied_refuse_bcast(struct co_proxied_team *team, int root);
 int co_proxied_refuse_allgather(struct co_proxied_team *team);
-
-// Persistent: arguments are kept, and told to the proxy at the first start. The buffers' contents are the caller's
-// between two starts. A plan may be started again when its last call has ended; freed at any time, also before that.
-int co_proxied_alltoall_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
-                             void *receive, size_t bytes); // -ENOMEM, -EINVAL
-int co_proxied_alltoallv_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
-                              void *receive, const struct co_proxied_block blocks[]);
-int co_proxied_start(struct co_proxied_call **out, struct co_proxied_plan *plan); // as co_proxied_alltoall
-void co_proxied_plan_free(struct co_proxied_plan *plan);
 
 // This rank can open no team, or cannot refuse, for a call that it was to take part in: its connection ends, and for
 // all others it is gone, so that their calls with it end with -ECONNRESET. Here nothing begins any more, and every call

@@ -255,7 +255,7 @@ static void kept_drop(struct co_proxied_world *world, struct co_proxied_plan *pl
     co_proxied_link_leave(&plan->listed);
     world->kept_count--;
     world->kept_blocks -= blocks_of(plan);
-    plan->kept = CO_PROXIED_ONCE;
+    plan->is_kept = false;
     if (!plan->is_out) {
         plan_doom(plan);
     }
@@ -272,7 +272,7 @@ static void kept_put(struct co_proxied_world *world, struct co_proxied_plan *pla
     if (co_hash_map_put(&world->by_hash, plan->hash, plan) != 0) {
         return; // nothing was there either: it stays one of its call alone
     }
-    plan->kept = CO_PROXIED_CACHED;
+    plan->is_kept = true;
     co_proxied_link_join_last(&world->kept, &plan->listed);
     world->kept_count++;
     world->kept_blocks += blocks;
@@ -310,7 +310,6 @@ int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *t
     if (error != 0) {
         return error;
     }
-    plan->kept = CO_PROXIED_ONCE;
     plan->hash = hash;
     if (!is_twice) {
         kept_put(world, plan);
@@ -322,48 +321,7 @@ int co_proxied_plan_find(struct co_proxied_plan **out, struct co_proxied_team *t
 void co_proxied_plan_return(struct co_proxied_plan *plan)
 {
     plan->is_out = false;
-    if (plan->kept == CO_PROXIED_ONCE) {
+    if (!plan->is_kept) {
         plan_doom(plan);
     }
-}
-
-static int plan_own(struct co_proxied_plan **out, struct co_proxied_team *team,
-                    const struct co_proxied_arguments *arguments)
-{
-    pthread_mutex_lock(&team->world->lock);
-    int error = plan_make(out, team, arguments);
-    if (error == 0) {
-        (*out)->kept = CO_PROXIED_OWNED;
-    }
-    pthread_mutex_unlock(&team->world->lock);
-    return error;
-}
-
-int co_proxied_alltoall_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
-                             void *receive, size_t bytes)
-{
-    return plan_own(out, team,
-                    &(struct co_proxied_arguments){
-                        .kind = CO_OFFLOAD_COMMAND_ALLTOALL, .send = send, .receive = receive, .bytes = bytes});
-}
-
-int co_proxied_alltoallv_plan(struct co_proxied_plan **out, struct co_proxied_team *team, const void *send,
-                              void *receive, const struct co_proxied_block blocks[])
-{
-    return plan_own(out, team,
-                    &(struct co_proxied_arguments){
-                        .kind = CO_OFFLOAD_COMMAND_ALLTOALLV, .send = send, .receive = receive, .blocks = blocks});
-}
-
-void co_proxied_plan_free(struct co_proxied_plan *plan)
-{
-    struct co_proxied_world *world = plan->team->world;
-
-    pthread_mutex_lock(&world->lock);
-    plan->kept = CO_PROXIED_ONCE;
-    if (!plan->is_out) {
-        plan_doom(plan);
-    }
-    world->has_changed = true;
-    pthread_mutex_unlock(&world->lock);
 }

@@ -35,12 +35,6 @@ struct co_proxied_team {
     uint8_t members[];                    // encoded
 };
 
-enum co_proxied_kept {
-    CO_PROXIED_OWNED,  // by a persistent request
-    CO_PROXIED_CACHED, // by its arguments
-    CO_PROXIED_ONCE    // by its call alone
-};
-
 // Of a call: what a plan is found by.
 struct co_proxied_arguments {
     uint32_t kind; // of its pattern, enum co_offload_command_kind
@@ -55,8 +49,8 @@ struct co_proxied_plan {
     struct co_proxied_link listed; // the first: among those that are kept, by their last call
     struct co_proxied_plan *next;  // of the same hash
     struct co_proxied_team *team;
-    enum co_proxied_kept kept;
-    bool is_out; // its call has not ended
+    bool is_kept; // for a call with the same arguments; else it goes with its own
+    bool is_out;  // its call has not ended
     uint64_t hash;
     struct co_offload_command pattern;
     struct co_proxied_block *blocks; // of unequal lengths, as they were given
