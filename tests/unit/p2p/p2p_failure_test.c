@@ -14,7 +14,7 @@
 #include "fake_native.h"
 #include "p2p_world.h"
 
-enum { LARGE = 3 << 20, MANY = 200 };
+enum { LARGE = 9 << 20, MANY = 200 }; // more than is read at once
 
 static struct p2p_world world;
 static unsigned char sent[LARGE], received[LARGE];

@@ -6,7 +6,7 @@
 
 #include "p2p_world.h"
 
-enum { LARGE = 3 << 20 };
+enum { LARGE = 9 << 20 }; // more than is read at once
 
 extern struct p2p_world world;
 extern unsigned char sent[LARGE], received[LARGE]; // 0xee where nothing has arrived
