@@ -154,6 +154,7 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
     X(Errhandler_free)                                                                                                 \
+    X(Error_class)                                                                                                     \
     X(Gather)                                                                                                          \
     X(Get_library_version)                                                                                             \
     X(Group_free)                                                                                                      \

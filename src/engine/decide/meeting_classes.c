@@ -27,14 +27,28 @@ static bool is_due(const struct co_meeting_class *class)
     return class->calls >= CO_MEETING_WARM && class->calls / CO_MEETING_AGAIN >= class->tried_at;
 }
 
+uint64_t co_meeting_class_cost_ns(const struct co_meeting_class *class)
+{
+    if (class->cost_ns > 0) {
+        return class->cost_ns;
+    }
+    uint64_t calls_ns = class->calls == 0 ? 0 : CO_MEETING_CALLS * (class->called_ns / class->calls);
+    return calls_ns > CO_MEETING_COST_NS ? calls_ns : CO_MEETING_COST_NS;
+}
+
+// Cheap ones first: a verdict takes long to become due again, so the others have their turn.
+static bool is_before(const struct co_meeting_class *one, const struct co_meeting_class *other)
+{
+    uint64_t one_ns = co_meeting_class_cost_ns(one), other_ns = co_meeting_class_cost_ns(other);
+    return one_ns != other_ns ? one_ns < other_ns : one->calls - one->tried_at > other->calls - other->tried_at;
+}
+
 int co_meeting_classes_due(const struct co_meeting_classes *classes, uint32_t open)
 {
     int due = -1;
     for (int i = 0; i < CO_MEETING_CLASSES; i++) {
         const struct co_meeting_class *class = &classes->of[i];
-        uint64_t waits = class->calls - class->tried_at;
-        if ((open >> i & 1) != 0 && is_due(class) &&
-            (due < 0 || waits > classes->of[due].calls - classes->of[due].tried_at)) {
+        if ((open >> i & 1) != 0 && is_due(class) && (due < 0 || is_before(class, &classes->of[due]))) {
             due = i;
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Which way is faster for broadcasts of a communicator between hosts, by size: what all its members keep alike (calls,
-// verdicts), and what its rank 0 keeps to come to them (times, what a trial costs). In a broadcast nobody can be waited
+// verdicts), and what its rank 0 comes to them by (times, what a trial costs). In a broadcast nobody can be waited
 // for, so it is tried at the program's next barrier or allreduce, where all members are together (meetings.c), by
 // batches in the program's own rhythm. A verdict only takes calls away from castoff: what
 // the tune table leaves to native stays there. Pure; counting is hot.
@@ -12,10 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 #define CO_MEETING_CLASSES 23 // one for each power of two, up to 4 MiB and more, less than 8
 #define CO_MEETING_WARM 16    // calls of a class before its first trial,
 #define CO_MEETING_AGAIN 16   // and times as many as before its last verdict until the next one
 #define CO_MEETING_ROUNDS 3   // of trials before a verdict, if the first ones are not clear
+#define CO_MEETING_CALLS 14   // of a round, at least
+#define CO_MEETING_COST_NS (UINT64_C(6000) * CO_NS_PER_US) // of a round of short calls
 
 enum co_meeting_way { CO_MEETING_NATIVE, CO_MEETING_CASTOFF, CO_MEETING_WAYS };
 
@@ -29,6 +33,7 @@ struct co_meeting_class {
     bool is_lost; // by castoff: native has its calls
     // Of rank 0.
     uint32_t bytes;      // of the last call
+    uint64_t called_ns;  // that calls took here: of a root less than until all have it
     unsigned rounds;     // that are over, of the race under way
     uint64_t cost_ns;    // of a round; 0: not known
     uint64_t tried_at;   // calls at its last verdict; 0: none yet
@@ -50,22 +55,32 @@ static inline int co_meeting_classes_index(size_t bytes)
     return power < CO_MEETING_CLASSES ? power : -1;
 }
 
-// Counts a call; whether native has it.
-static inline bool co_meeting_classes_count(struct co_meeting_classes *classes, size_t bytes)
+// Whether native has such a call.
+static inline bool co_meeting_classes_decline(const struct co_meeting_classes *classes, size_t bytes)
 {
     int at = co_meeting_classes_index(bytes);
-    if (at < 0) {
-        return false;
-    }
-    classes->of[at].calls++;
-    classes->of[at].bytes = (uint32_t)bytes;
-    return classes->of[at].is_lost;
+    return at >= 0 && classes->of[at].is_lost;
 }
+
+static inline void co_meeting_classes_count(struct co_meeting_classes *classes, size_t bytes, uint64_t took_ns)
+{
+    int at = co_meeting_classes_index(bytes);
+    if (at >= 0) {
+        classes->of[at].calls++;
+        classes->of[at].bytes = (uint32_t)bytes;
+        classes->of[at].called_ns += took_ns;
+    }
+}
+
+// What a round of a class is likely to take: what it took, or was about to take, if that is known; else by the
+// program's own calls, which wait for each other, too.
+uint64_t co_meeting_class_cost_ns(const struct co_meeting_class *class);
 
 // Never negative. Of who was not called alike (broadcasts of unequal lengths) it is another one.
 int co_meeting_classes_digest(const struct co_meeting_classes *classes);
 
-// The class that has waited longest for a trial, of those with a bit; -1: none is due.
+// Of the classes with a bit that are due for a trial the one that costs least, or of such the one that has waited
+// longest; -1: none is.
 int co_meeting_classes_due(const struct co_meeting_classes *classes, uint32_t open);
 // Calls after which one may be, when none is.
 uint64_t co_meeting_classes_next(uint64_t calls);

@@ -3,7 +3,8 @@
 // A meeting of a communicator's members: one round of trials of one class of broadcasts, or a word about when to meet
 // next. Rank 0 conducts by broadcasts of the MPI below: which bytes, then batch by batch, whose time it takes between
 // two barriers, then the verdict. What a meeting may cost is one part in a hundred of the time and some of what
-// verdicts have gained, as for all trials (co_adapt_left). Members whose broadcasts had other lengths than rank 0's
+// verdicts have gained, as for all trials (co_adapt_left); all members pay it, so that many communicators with a rank
+// 0 each cost no more than one. Members whose broadcasts had other lengths than rank 0's
 // could not go one way by their lengths: then nothing is tried any more. The thread of the call; warm.
 #include "engine/decide/meetings.h"
 
@@ -21,10 +22,9 @@
 #include "engine/engine_state.h"
 
 #define BATCH_NS (1500 * CO_NS_PER_US) // that a batch takes, if it is not longer by fewest calls
-enum { CALLS_LEAST = 2, CALLS_MOST = 128, CALLS_WARM = 16 };
+enum { CALLS_LEAST = 2, CALLS_MOST = 128, CALLS_WARM = 15 };
 enum { BATCHES = 2 * CO_MEETING_WAYS }; // of a round, but for those to warm up
 #define OFTEN 4                         // broadcasts to a chance: such a program goes through loops of them
-#define ROUND_LEAST_NS (BATCHES * BATCH_NS)
 #define CHANCES_MOST UINT64_C(65536) // between two meetings
 #define EARNS 4                      // a part of what verdicts gain may be spent on finding more of them
 
@@ -41,9 +41,12 @@ struct meeting {
     unsigned char *buffer;
     size_t bytes;
     int error;
-    uint64_t calls;   // of trials
-    uint64_t call_ns; // of the last batch, as the root alone sees it
+    uint64_t began_ns;
+    uint64_t calls; // of trials
 };
+
+_Static_assert(CO_MEETING_CALLS == CO_MEETING_WAYS * (1 + 2) + BATCHES * CALLS_LEAST, "of a round, at least");
+_Static_assert(CO_MEETING_COST_NS == BATCHES * BATCH_NS, "of a round of short calls");
 
 static bool are_for(const struct co_engine *engine, const struct co_team_facts *facts)
 {
@@ -74,9 +77,17 @@ void co_meetings_close(struct co_meetings *trials)
     }
 }
 
-bool co_meetings_count(struct co_meetings *trials, size_t bytes)
+bool co_meetings_decline(const struct co_meetings *trials, size_t bytes)
 {
-    return trials->table != NULL && co_meeting_classes_count(trials->table, bytes);
+    return trials->table != NULL && co_meeting_classes_decline(trials->table, bytes);
+}
+
+void co_meetings_count(struct co_meetings *trials, size_t bytes, uint64_t took_ns)
+{
+    trials->calls++;
+    if (trials->table != NULL) {
+        co_meeting_classes_count(trials->table, bytes, took_ns);
+    }
 }
 
 static void note_error(struct meeting *meeting, int error)
@@ -115,7 +126,6 @@ static uint64_t run(struct meeting *meeting, uint64_t calls, bool by_castoff, bo
             note_error(meeting, meeting->below->broadcast(meeting->below->arg, meeting->buffer, meeting->bytes));
         }
     }
-    meeting->call_ns = (co_clock_now_ns() - began_ns) / calls + 1;
     wait_for_all(meeting);
     meeting->calls += calls;
     return (co_clock_now_ns() - began_ns) / calls + 1;
@@ -137,35 +147,50 @@ static uint64_t left_of(struct co_engine *engine)
                          co_load_relaxed(&engine->trials_earned_ns));
 }
 
-// At most, for a class that has not been tried: as if the program did nothing but broadcasts.
-static uint64_t cost_of(const struct meeting *meeting, const struct co_meeting_class *class)
+static uint64_t spent_ns(const struct meeting *meeting)
 {
-    const struct co_meetings *trials = meeting->trials;
-    uint64_t calls = trials->calls - trials->met_calls + 1, since_ns = co_clock_now_ns() - trials->met_ns;
-    uint64_t each_ns = since_ns / calls, most_ns = (CALLS_WARM + BATCHES * CALLS_LEAST) * each_ns;
-    return class->cost_ns > 0 ? class->cost_ns : most_ns > ROUND_LEAST_NS ? most_ns : ROUND_LEAST_NS;
+    return co_clock_now_ns() - meeting->began_ns;
 }
 
-// Castoff, native, native, castoff: calls one upon the other, or each after a barrier, as the program has them.
-static void try_round(struct meeting *meeting, struct co_meeting_class *class)
+// By rank 0: the time of a call either way, both together.
+static uint64_t warm_up(struct meeting *meeting, uint64_t calls, bool is_apart)
+{
+    uint64_t native_ns = conduct(meeting, calls, CO_MEETING_NATIVE, is_apart);
+    return native_ns + conduct(meeting, calls, CO_MEETING_CASTOFF, is_apart);
+}
+
+static uint64_t calls_in(uint64_t ns, uint64_t call_ns, uint64_t least, uint64_t most)
+{
+    uint64_t calls = ns / call_ns;
+    return calls < least ? least : calls > most ? most : calls;
+}
+
+// Castoff, native, native, castoff: calls one upon the other, or each after a barrier, as the program has them. False:
+// the first calls took so long that the others would cost more than there is.
+static bool try_round(struct meeting *meeting, struct co_meeting_class *class)
 {
     const struct co_meetings *trials = meeting->trials;
     bool is_apart = trials->calls - trials->met_calls < OFTEN * (trials->chances - trials->met_chances);
-    uint64_t began_ns = co_clock_now_ns(), batch_ns[CO_MEETING_WAYS] = {0, 0};
-    conduct(meeting, CALLS_WARM, CO_MEETING_NATIVE, is_apart);
-    conduct(meeting, CALLS_WARM, CO_MEETING_CASTOFF, is_apart);
-    uint64_t calls = BATCH_NS / meeting->call_ns; // a barrier may take as long as many calls
-    calls = calls < CALLS_LEAST ? CALLS_LEAST : calls > CALLS_MOST ? CALLS_MOST : calls;
+    uint64_t both_ns = warm_up(meeting, 1, is_apart), batch_ns[CO_MEETING_WAYS] = {0, 0};
+    if (both_ns < CO_MEETING_COST_NS) { // they were the first ones, and short all the same
+        both_ns = warm_up(meeting, calls_in(CO_MEETING_COST_NS, both_ns, 1, CALLS_WARM), is_apart);
+    }
+    uint64_t calls = calls_in(CO_MEETING_WAYS * BATCH_NS, both_ns, CALLS_LEAST, CALLS_MOST);
+    class->cost_ns = spent_ns(meeting) + BATCHES / CO_MEETING_WAYS * calls * both_ns;
+    if (class->cost_ns > left_of(meeting->engine)) {
+        return false;
+    }
     for (int turn = 0; turn < BATCHES; turn++) {
         enum co_meeting_way way = turn % 4 == 0 || turn % 4 == 3 ? CO_MEETING_CASTOFF : CO_MEETING_NATIVE;
         uint64_t ns = conduct(meeting, calls, way, is_apart);
         co_meeting_classes_add_time(class, way, ns);
         batch_ns[way] += calls * ns;
     }
-    class->cost_ns = co_clock_now_ns() - began_ns;
+    class->cost_ns = spent_ns(meeting);
     uint64_t held_ns = batch_ns[class->is_lost ? CO_MEETING_NATIVE : CO_MEETING_CASTOFF];
     uint64_t other_ns = batch_ns[class->is_lost ? CO_MEETING_CASTOFF : CO_MEETING_NATIVE];
     class->excess_ns += other_ns > held_ns ? other_ns - held_ns : 0;
+    return true;
 }
 
 // Classes that castoff takes by the table, by bits.
@@ -197,16 +222,14 @@ static void plan_next(const struct meeting *meeting, uint64_t words[WORDS], int 
     const struct co_meetings *trials = meeting->trials;
     words[NEXT_CALLS] = due < 0 ? co_meeting_classes_next(trials->calls) : trials->calls;
     words[NEXT_CHANCES] =
-        trials->chances + (due < 0 ? 1 : chances_until(meeting, cost_of(meeting, &trials->table->of[due])));
+        trials->chances + (due < 0 ? 1 : chances_until(meeting, co_meeting_class_cost_ns(&trials->table->of[due])));
 }
 
-static void charge(struct meeting *meeting, struct co_meeting_class *class, int64_t gained_before_ns, uint64_t began_ns)
+static void earn(const struct meeting *meeting, const struct co_meeting_class *class, int64_t gained_before_ns)
 {
     int64_t gained_ns = co_meeting_classes_gained_ns(class) - gained_before_ns;
-    uint64_t spent_ns = co_clock_now_ns() - began_ns;
-    co_add_relaxed(&meeting->engine->trials_spent_ns, spent_ns); // relaxed: sums
-    co_add_relaxed(&meeting->engine->trials_earned_ns, gained_ns > 0 ? (uint64_t)gained_ns / EARNS : 0);
-    co_counter_add(CO_COUNT_ADAPT_SPENT, spent_ns);
+    uint64_t earned_ns = gained_ns > 0 ? (uint64_t)gained_ns / EARNS : 0;
+    co_add_relaxed(&meeting->engine->trials_earned_ns, earned_ns); // relaxed: a sum
 }
 
 // By rank 0, once all have a buffer. The last word.
@@ -214,16 +237,14 @@ static void lead(struct meeting *meeting, const struct co_team_facts *facts, int
 {
     struct co_meeting_classes *table = meeting->trials->table;
     struct co_meeting_class *class = &table->of[due];
-    uint64_t began_ns = co_clock_now_ns();
     int64_t gained_ns = co_meeting_classes_gained_ns(class);
-    try_round(meeting, class);
-    if (meeting->error == 0 && co_meeting_classes_end_round(class)) {
+    if (try_round(meeting, class) && meeting->error == 0 && co_meeting_classes_end_round(class)) {
         double ratio = co_meeting_classes_ratio(class);
         words[VERDICT] = co_meeting_classes_judge(class) ? VERDICT_LOST : VERDICT_KEPT;
         co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "broadcasts of %u bytes to %d ranks: castoff takes %.2f times as long",
                class->bytes, facts->ranks, ratio);
     }
-    charge(meeting, class, gained_ns, began_ns);
+    earn(meeting, class, gained_ns);
     bool is_over = words[VERDICT] != NO_VERDICT;
     uint64_t tried_at = class->tried_at;
     class->tried_at = is_over ? class->calls : tried_at; // as it will be
@@ -268,7 +289,7 @@ static bool hold(struct meeting *meeting, const struct co_team_facts *facts, int
     int due = -1;
     if (rank == 0) {
         due = co_meeting_classes_due(trials->table, open_classes(meeting->engine, facts, trials->table));
-        bool can_pay = due >= 0 && cost_of(meeting, &trials->table->of[due]) <= left_of(meeting->engine);
+        bool can_pay = due >= 0 && co_meeting_class_cost_ns(&trials->table->of[due]) <= left_of(meeting->engine);
         words[BYTES] = can_pay ? trials->table->of[due].bytes : 0;
         plan_next(meeting, words, due);
     }
@@ -303,7 +324,8 @@ static bool hold(struct meeting *meeting, const struct co_team_facts *facts, int
 void co_meetings_hold(struct co_meetings *trials, struct co_engine *engine, struct co_team *team,
                       const struct co_team_facts *facts, int rank, const struct co_meetings_below *below)
 {
-    struct meeting meeting = {.trials = trials, .engine = engine, .team = team, .below = below};
+    struct meeting meeting = {
+        .trials = trials, .engine = engine, .team = team, .below = below, .began_ns = co_clock_now_ns()};
     bool goes_on;
     if (trials->table == NULL) { // the first meeting only makes it: lengths are counted from here on
         goes_on = open_table(&meeting);
@@ -313,6 +335,9 @@ void co_meetings_hold(struct co_meetings *trials, struct co_engine *engine, stru
         goes_on = hold(&meeting, facts, rank);
     }
     free(meeting.buffer);
+    uint64_t took_ns = spent_ns(&meeting);
+    co_add_relaxed(&engine->trials_spent_ns, took_ns);             // relaxed: a sum
+    co_counter_add(CO_COUNT_ADAPT_SPENT, rank == 0 ? took_ns : 0); // once a meeting
     trials->met_ns = co_clock_now_ns();
     trials->met_calls = trials->calls;
     trials->met_chances = trials->chances;

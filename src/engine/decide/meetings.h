@@ -36,15 +36,18 @@ struct co_meetings {
 int co_meetings_open(struct co_meetings **out, const struct co_engine *engine, const struct co_team_facts *facts);
 void co_meetings_close(struct co_meetings *trials); // may be NULL
 
-// Once the arguments of a broadcast are known to be right: counts its length; whether native has it.
-bool co_meetings_count(struct co_meetings *trials, size_t bytes);
+// Whether native has a broadcast of such a length.
+bool co_meetings_decline(const struct co_meetings *trials, size_t bytes);
+// After a broadcast that this member took part in: one that native refused here counts on no member. 0 bytes: its
+// length is not known.
+void co_meetings_count(struct co_meetings *trials, size_t bytes, uint64_t took_ns);
 
 static inline bool co_meetings_are_due(const struct co_meetings *trials)
 {
     return trials->calls >= trials->at_calls && trials->chances >= trials->at_chances;
 }
 
-// Collective over the communicator, in a call of the program that all its members are in. `team` NULL: there is none
+// Collective over the communicator, behind a call of the program that all its members have made. `team` NULL: there is none
 // here, and so there will be no trials, on no member.
 void co_meetings_hold(struct co_meetings *trials, struct co_engine *engine, struct co_team *team,
                       const struct co_team_facts *facts, int rank, const struct co_meetings_below *below);

@@ -34,6 +34,7 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
     int code = reason == CO_TAKE ? bcast_take(&call, comm) : co_next.Bcast(buffer, count, type, root, comm);
     co_route_trial_end(call.communicator, call.trial_ns, code);
+    co_bcast_end(&call, comm, code);
     // Between groups, a rank of the root's group that is not the root has no part in it: what it gives is not looked
     // at.
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : count, type, code);
@@ -52,6 +53,7 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI
     enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
     int code = reason == CO_TAKE ? bcast_take(&call, comm) : co_next.Bcast_c(buffer, count, type, root, comm);
     co_route_trial_end(call.communicator, call.trial_ns, code);
+    co_bcast_end(&call, comm, code);
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);
     return code;
 }

@@ -4,6 +4,7 @@
 #include "pmpi/collective/bcast_buffers.h"
 
 #include "base/buffer_cache.h"
+#include "base/clock.h"
 #include "engine/decide/meetings.h"
 #include "pmpi/datatype/packing.h"
 
@@ -16,9 +17,7 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
         return reason;
     }
     struct co_meetings *trials = co_call_is_nonblocking(which) ? NULL : call->communicator->meetings;
-    if (trials != NULL) {
-        trials->calls++; // whatever its arguments are
-    }
+    call->began_ns = trials == NULL ? 0 : co_clock_now_ns();
     if (call->root < 0 || call->root >= call->communicator->seed.facts.ranks || call->buffer == MPI_IN_PLACE ||
         !co_route_arguments(call->count, call->type, true, &call->facts)) {
         return CO_BAD_ARGUMENT;
@@ -27,10 +26,18 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     if (co_call_is_nonblocking(which)) {
         return co_route_choose_at_once(call->communicator, which, call->bytes);
     }
-    if (trials != NULL && co_meetings_count(trials, call->bytes)) {
+    if (trials != NULL && co_meetings_decline(trials, call->bytes)) {
         return CO_FOUND_SLOWER;
     }
     return co_route_choose(call->communicator, which, call->root, call->bytes, &call->trial_ns);
+}
+
+void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, int code)
+{
+    // An error handler may have freed the communicator.
+    if (call->began_ns != 0 && co_route_took_part(code) && co_communicators_find(comm) == call->communicator) {
+        co_meetings_count(call->communicator->meetings, call->bytes, co_clock_now_ns() - call->began_ns);
+    }
 }
 
 static bool is_root(const struct co_bcast_call *call)

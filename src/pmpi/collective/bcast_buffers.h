@@ -16,6 +16,7 @@ struct co_bcast_call {
     struct co_communicator *communicator;
     struct co_datatype facts;
     size_t bytes;
+    uint64_t began_ns;  // 0: it does not count for meetings
     uint64_t trial_ns;  // 0: it is none
     bool is_by_proxies; // they have to reach the buffer
 };
@@ -27,6 +28,8 @@ struct co_bcast_buffers {
 
 // CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
 enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co_call which);
+// A blocking one has returned this code.
+void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, int code);
 
 // Packs what must be packed. 0 or -errno (nothing is held then).
 int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call);

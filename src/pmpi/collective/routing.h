@@ -84,6 +84,15 @@ static inline void co_route_trial_end(struct co_communicator *communicator, uint
     }
 }
 
+// Whether this member took part in a call that has ended with this code: not in one that it was refused for its
+// arguments, of which the others know nothing; in one for more bytes than it had room for.
+static inline bool co_route_took_part(int code)
+{
+    int class = MPI_ERR_UNKNOWN;
+    return __builtin_expect(code == MPI_SUCCESS, 1) ||
+           (co_next.Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE);
+}
+
 // A communicator that is not followed may have a better reason. After an error it may be no communicator at all.
 enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code);
 

@@ -108,6 +108,11 @@ void inside_age(struct co_engine *engine, uint64_t ns)
     engine->opened_ns -= ns;
 }
 
+uint64_t inside_trials_spent_ns(const struct co_engine *engine)
+{
+    return co_load_relaxed(&engine->trials_spent_ns); // relaxed: a sum
+}
+
 void inside_set_stall(struct co_engine *engine, uint64_t stall_ns)
 {
     engine->stall_ns = stall_ns;

@@ -38,6 +38,7 @@ unsigned inside_long_ones(const struct co_engine *engine); // operations that wo
 void inside_add_long_ones(struct co_engine *engine, int number);
 void inside_set_stall(struct co_engine *engine, uint64_t stall_ns); // after which the watchdog speaks
 void inside_age(struct co_engine *engine, uint64_t ns);             // as if it had been opened so much earlier
+uint64_t inside_trials_spent_ns(const struct co_engine *engine);
 void inside_set_native_progress(struct co_engine *engine, void (*native_progress)(void));
 void inside_crowd(struct co_engine *engine); // as if its ranks outnumbered the cores,
 void inside_part(struct co_engine *engine);  // as if each had a session of its own

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "engine/decide/meetings.h"
 #include "engine_inside.h"
@@ -21,8 +22,10 @@
 enum { RANKS = 3, BYTES = 2000, CALLS_A_CHANCE = 20 };
 
 static const int all_ranks[RANKS] = {0, 1, 2}, one_node[RANKS] = {0, 0, 0}, several_nodes[RANKS] = {0, 1, 2};
-static long native_ns; // that what stands for native sleeps in each broadcast
-static bool has_lost[RANKS], has_ended[RANKS], has_none[RANKS];
+static long native_ns;   // that what stands for native sleeps in each broadcast
+static uint64_t call_ns; // that the program's own are said to take
+static uint64_t age_ns = UINT64_C(10000) * CO_NS_PER_S; // of the job: there is time for all trials
+static bool has_lost[RANKS], has_ended[RANKS], has_none[RANKS], has_paid[RANKS];
 
 struct member {
     struct job_rank *rank;
@@ -72,7 +75,7 @@ static void open_member(struct member *member, struct job_rank *rank)
 {
     memset(member, 0, sizeof *member);
     member->rank = rank;
-    inside_age(rank->engine, UINT64_C(10000) * 1000000000); // there is time for all trials
+    inside_age(rank->engine, age_ns);
     member->below =
         (struct co_meetings_below){.broadcast = broadcast, .barrier = barrier, .minimum = minimum, .arg = member};
     job_require(co_team_seed_open(&member->seed, rank->engine, 7, all_ranks, RANKS, rank->rank) == 0, "seed");
@@ -89,9 +92,9 @@ static void close_member(struct member *member)
 // As src/pmpi makes a broadcast; whether native has it.
 static bool call(struct member *member, size_t bytes)
 {
-    struct co_meetings *trials = member->trials;
-    trials->calls++;
-    return co_meetings_count(trials, bytes);
+    bool is_native = co_meetings_decline(member->trials, bytes);
+    co_meetings_count(member->trials, bytes, call_ns);
+    return is_native;
 }
 
 static void take_chance(struct member *member)
@@ -121,6 +124,7 @@ static void meet_until_a_verdict(struct job_rank *rank)
                     row.nodes == RANKS && row.would_take == 1 && row.takes == !has_lost[rank->rank],
                 "this one");
     job_require(rank->rank != 0 || (row.native_ns < row.castoff_ns) == has_lost[0], "by these times");
+    has_paid[rank->rank] = inside_trials_spent_ns(rank->engine) > 0;
     close_member(member);
     free(member);
 }
@@ -136,6 +140,42 @@ static void what_is_faster_gets_the_calls(void **state)
     engine_job_run(RANKS, several_nodes, meet_until_a_verdict);
     engine_job_set("CASTOFF_FAULT", NULL);
     assert_true(has_lost[0] && has_lost[1] && has_lost[2]);
+    assert_true(has_paid[0] && has_paid[1] && has_paid[2]);
+}
+
+static void meet_some_times(struct job_rank *rank)
+{
+    struct member *member = malloc(sizeof *member);
+    open_member(member, rank);
+    for (int number = 0; number < 4 * CALLS_A_CHANCE; number++) {
+        job_require(!call(member, BYTES), "no verdict");
+        if (number % CALLS_A_CHANCE == CALLS_A_CHANCE - 1) {
+            take_chance(member);
+        }
+    }
+    job_require(member->trials->at_calls != UINT64_MAX, "it goes on");
+    close_member(member);
+    free(member);
+}
+
+static uint64_t trials_of(long sleeps_ns, uint64_t takes_ns)
+{
+    uint64_t before = co_counter_read(CO_COUNT_ADAPT_TRIALS);
+    native_ns = sleeps_ns;
+    call_ns = takes_ns;
+    uint64_t usual_ns = age_ns;
+    age_ns = UINT64_C(100) * CO_NS_PER_S; // a second for trials
+    engine_job_run(RANKS, several_nodes, meet_some_times);
+    age_ns = usual_ns;
+    call_ns = 0;
+    return co_counter_read(CO_COUNT_ADAPT_TRIALS) - before;
+}
+
+static void what_costs_too_much_is_not_tried(void **state)
+{
+    (void)state;
+    assert_int_equal(trials_of(0, CO_NS_PER_S / 4), 0);            // as the program's own calls say
+    assert_int_equal(trials_of(200 * CO_NS_PER_MS, 0), RANKS * 2); // as the first call of each way says
 }
 
 static int odd_call;
@@ -203,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_faster_gets_the_calls),
+        cmocka_unit_test(what_costs_too_much_is_not_tried),
         cmocka_unit_test(lengths_that_differ_end_it_for_all),
         cmocka_unit_test(settings_and_nodes_keep_it_out),
     };

@@ -13,11 +13,12 @@
 #include "engine/decide/meeting_classes.h"
 
 static struct co_meeting_classes classes;
+static uint64_t took_ns; // by each call
 
 static void count(size_t bytes, unsigned calls)
 {
     for (unsigned i = 0; i < calls; i++) {
-        co_meeting_classes_count(&classes, bytes);
+        co_meeting_classes_count(&classes, bytes, took_ns);
     }
 }
 
@@ -34,8 +35,9 @@ static void classes_are_powers_of_two(void **state)
     assert_int_equal(co_meeting_classes_index(8u << 20), -1);
     assert_int_equal(co_meeting_classes_index(SIZE_MAX), -1);
     memset(&classes, 0, sizeof classes);
-    assert_false(co_meeting_classes_count(&classes, SIZE_MAX));
-    assert_false(co_meeting_classes_count(&classes, 0));
+    count(SIZE_MAX, CO_MEETING_WARM);
+    count(0, CO_MEETING_WARM);
+    assert_false(co_meeting_classes_decline(&classes, SIZE_MAX) || co_meeting_classes_decline(&classes, 0));
     assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), -1);
 }
 
@@ -58,6 +60,25 @@ static void the_one_with_most_calls_since_its_verdict_is_due(void **state)
     assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), co_meeting_classes_index(5000));
 }
 
+static void the_cheapest_comes_first(void **state)
+{
+    (void)state;
+    memset(&classes, 0, sizeof classes);
+    took_ns = 100 * CO_NS_PER_MS;
+    count(4000000, 100 * CO_MEETING_WARM);
+    struct co_meeting_class *large = &classes.of[co_meeting_classes_index(4000000)];
+    assert_int_equal(co_meeting_class_cost_ns(large), CO_MEETING_CALLS * took_ns);
+    took_ns = 1000;
+    count(8, CO_MEETING_WARM);
+    assert_int_equal(co_meeting_class_cost_ns(&classes.of[3]), CO_MEETING_COST_NS);
+    assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), 3);
+    co_meeting_classes_settle(&classes.of[3], false);
+    assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), co_meeting_classes_index(4000000));
+    large->cost_ns = 5; // as it was found to be
+    assert_int_equal(co_meeting_class_cost_ns(large), 5);
+    took_ns = 0;
+}
+
 static void who_has_other_lengths_has_another_digest(void **state)
 {
     (void)state;
@@ -67,7 +88,7 @@ static void who_has_other_lengths_has_another_digest(void **state)
     assert_true(digest >= 0);
     struct co_meeting_classes others = {0};
     for (int i = 0; i < 20; i++) {
-        co_meeting_classes_count(&others, i == 7 ? 1000 : 100);
+        co_meeting_classes_count(&others, i == 7 ? 1000 : 100, 0);
     }
     assert_int_not_equal(co_meeting_classes_digest(&others), digest);
     others = classes;
@@ -137,7 +158,8 @@ static void what_was_lost_comes_back(void **state)
     struct co_meeting_class *class = &classes.of[12];
     round_of(class, 300, 300, 100, 100);
     co_meeting_classes_settle(class, co_meeting_classes_judge(class));
-    assert_true(co_meeting_classes_count(&classes, 4096));
+    count(4096, 1);
+    assert_true(co_meeting_classes_decline(&classes, 4096));
     assert_int_equal(class->first_at, 17);
     assert_int_equal(class->changes, 1);
     assert_int_equal(co_meeting_classes_gained_ns(class), 200); // one call since
@@ -145,7 +167,8 @@ static void what_was_lost_comes_back(void **state)
     assert_int_equal(co_meeting_classes_gained_ns(class), 10 * 200);
     round_of(class, 90, 90, 100, 100);
     co_meeting_classes_settle(class, co_meeting_classes_judge(class));
-    assert_false(co_meeting_classes_count(&classes, 4096));
+    count(4096, 1);
+    assert_false(co_meeting_classes_decline(&classes, 4096));
     assert_int_equal(class->changes, 2);
     assert_int_equal(class->first_at, 17);
     assert_int_equal(class->lost_calls, 10);
@@ -169,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_are_powers_of_two),
         cmocka_unit_test(the_one_with_most_calls_since_its_verdict_is_due),
+        cmocka_unit_test(the_cheapest_comes_first),
         cmocka_unit_test(who_has_other_lengths_has_another_digest),
         cmocka_unit_test(clear_rounds_need_no_other),
         cmocka_unit_test(others_have_some_more),
