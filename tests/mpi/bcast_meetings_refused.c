@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that one rank alone makes and is refused for their arguments (MPI_ERRORS_RETURN), and a broadcast of more than one
-// rank has room for, before and between meetings: the others know nothing of them, all meet at the same calls as before,
-// and bytes and sums stay right.
+// Calls that one rank alone makes and is refused for their arguments (MPI_ERRORS_RETURN), and a broadcast of more than
+// one rank has room for, before and between meetings: the others know nothing of them, all meet at the same calls as
+// before, and bytes and sums stay right.
 // ranks: 3 4
 // expect: what one rank is refused changes nothing for all
 // environment: CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_BCAST=auto CASTOFF_ADAPT=auto

@@ -25,8 +25,8 @@
 enum { CALLS_LEAST = 2, CALLS_MOST = 128, CALLS_WARM = 15 };
 enum { BATCHES = 2 * CO_MEETING_WAYS }; // of a round, but for those to warm up
 #define OFTEN 4                         // broadcasts to a chance: such a program goes through loops of them
-#define CHANCES_MOST UINT64_C(65536) // between two meetings
-#define EARNS 4                      // a part of what verdicts gain may be spent on finding more of them
+#define CHANCES_MOST UINT64_C(65536)    // between two meetings
+#define EARNS 4                         // a part of what verdicts gain may be spent on finding more of them
 
 // What rank 0 tells, little-endian. First the bytes that are tried, 0: nothing is. Then batches, until one without
 // calls: then a verdict, or none yet, and when to meet again.

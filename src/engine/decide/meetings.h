@@ -47,8 +47,8 @@ static inline bool co_meetings_are_due(const struct co_meetings *trials)
     return trials->calls >= trials->at_calls && trials->chances >= trials->at_chances;
 }
 
-// Collective over the communicator, behind a call of the program that all its members have made. `team` NULL: there is none
-// here, and so there will be no trials, on no member.
+// Collective over the communicator, behind a call of the program that all its members have made. `team` NULL: there is
+// none here, and so there will be no trials, on no member.
 void co_meetings_hold(struct co_meetings *trials, struct co_engine *engine, struct co_team *team,
                       const struct co_team_facts *facts, int rank, const struct co_meetings_below *below);
 
