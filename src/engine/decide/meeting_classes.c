@@ -36,9 +36,13 @@ uint64_t co_meeting_class_cost_ns(const struct co_meeting_class *class)
     return calls_ns > CO_MEETING_COST_NS ? calls_ns : CO_MEETING_COST_NS;
 }
 
-// Cheap ones first: a verdict takes long to become due again, so the others have their turn.
+// What has begun goes on until its verdict. Cheap ones first: what has one takes long to become due again, so the
+// others have their turn.
 static bool is_before(const struct co_meeting_class *one, const struct co_meeting_class *other)
 {
+    if ((one->rounds > 0) != (other->rounds > 0)) {
+        return one->rounds > 0;
+    }
     uint64_t one_ns = co_meeting_class_cost_ns(one), other_ns = co_meeting_class_cost_ns(other);
     return one_ns != other_ns ? one_ns < other_ns : one->calls - one->tried_at > other->calls - other->tried_at;
 }

@@ -79,8 +79,8 @@ uint64_t co_meeting_class_cost_ns(const struct co_meeting_class *class);
 // Never negative. Of who was not called alike (broadcasts of unequal lengths) it is another one.
 int co_meeting_classes_digest(const struct co_meeting_classes *classes);
 
-// Of the classes with a bit that are due for a trial the one that costs least, or of such the one that has waited
-// longest; -1: none is.
+// Of the classes with a bit that are due for a trial the one whose race is under way, else the one that costs least, or
+// of such the one that has waited longest; -1: none is.
 int co_meeting_classes_due(const struct co_meeting_classes *classes, uint32_t open);
 // Calls after which one may be, when none is.
 uint64_t co_meeting_classes_next(uint64_t calls);

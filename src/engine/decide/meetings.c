@@ -27,6 +27,7 @@ enum { BATCHES = 2 * CO_MEETING_WAYS }; // of a round, but for those to warm up
 #define OFTEN 4                         // broadcasts to a chance: such a program goes through loops of them
 #define CHANCES_MOST UINT64_C(65536)    // between two meetings
 #define EARNS 4                         // a part of what verdicts gain may be spent on finding more of them
+#define WORD_COSTS 4                    // times what a meeting takes that only finds that there is no time for trials
 
 // What rank 0 tells, little-endian. First the bytes that are tried, 0: nothing is. Then batches, until one without
 // calls: then a verdict, or none yet, and when to meet again.
@@ -139,17 +140,19 @@ static uint64_t conduct(struct meeting *meeting, uint64_t calls, enum co_meeting
     return meeting->error != 0 ? 1 : run(meeting, calls, way == CO_MEETING_CASTOFF, is_apart);
 }
 
-// What rank 0 may spend now.
-static uint64_t left_of(struct co_engine *engine)
-{
-    // relaxed: sums
-    return co_adapt_left(co_clock_now_ns() - engine->opened_ns, co_load_relaxed(&engine->trials_spent_ns),
-                         co_load_relaxed(&engine->trials_earned_ns));
-}
-
 static uint64_t spent_ns(const struct meeting *meeting)
 {
     return co_clock_now_ns() - meeting->began_ns;
+}
+
+// What rank 0 may yet spend, this meeting counted.
+static uint64_t left_of(const struct meeting *meeting)
+{
+    struct co_engine *engine = meeting->engine;
+    // relaxed: sums
+    return co_adapt_left(co_clock_now_ns() - engine->opened_ns,
+                         co_load_relaxed(&engine->trials_spent_ns) + spent_ns(meeting),
+                         co_load_relaxed(&engine->trials_earned_ns));
 }
 
 // By rank 0: the time of a call either way, both together.
@@ -176,8 +179,9 @@ static bool try_round(struct meeting *meeting, struct co_meeting_class *class)
         both_ns = warm_up(meeting, calls_in(CO_MEETING_COST_NS, both_ns, 1, CALLS_WARM), is_apart);
     }
     uint64_t calls = calls_in(CO_MEETING_WAYS * BATCH_NS, both_ns, CALLS_LEAST, CALLS_MOST);
-    class->cost_ns = spent_ns(meeting) + BATCHES / CO_MEETING_WAYS * calls * both_ns;
-    if (class->cost_ns > left_of(meeting->engine)) {
+    uint64_t rest_ns = BATCHES / CO_MEETING_WAYS * calls * both_ns;
+    class->cost_ns = spent_ns(meeting) + rest_ns;
+    if (rest_ns > left_of(meeting)) {
         return false;
     }
     for (int turn = 0; turn < BATCHES; turn++) {
@@ -209,7 +213,9 @@ static uint32_t open_classes(const struct co_engine *engine, const struct co_tea
 static uint64_t chances_until(const struct meeting *meeting, uint64_t cost_ns)
 {
     const struct co_meetings *trials = meeting->trials;
-    uint64_t left_ns = left_of(meeting->engine), lacks_ns = cost_ns > left_ns ? cost_ns - left_ns : 0;
+    uint64_t left_ns = left_of(meeting), lacks_ns = cost_ns > left_ns ? cost_ns - left_ns : 0;
+    uint64_t least_ns = WORD_COSTS * trials->word_ns; // other communicators may have spent it by then
+    lacks_ns = lacks_ns > least_ns ? lacks_ns : least_ns;
     uint64_t chances = trials->chances - trials->met_chances, since_ns = co_clock_now_ns() - trials->met_ns;
     uint64_t each_ns = chances == 0 ? since_ns + 1 : since_ns / chances + 1;
     uint64_t needed = lacks_ns * 100 / each_ns + 1;
@@ -289,7 +295,7 @@ static bool hold(struct meeting *meeting, const struct co_team_facts *facts, int
     int due = -1;
     if (rank == 0) {
         due = co_meeting_classes_due(trials->table, open_classes(meeting->engine, facts, trials->table));
-        bool can_pay = due >= 0 && co_meeting_class_cost_ns(&trials->table->of[due]) <= left_of(meeting->engine);
+        bool can_pay = due >= 0 && co_meeting_class_cost_ns(&trials->table->of[due]) <= left_of(meeting);
         words[BYTES] = can_pay ? trials->table->of[due].bytes : 0;
         plan_next(meeting, words, due);
     }
@@ -338,6 +344,7 @@ void co_meetings_hold(struct co_meetings *trials, struct co_engine *engine, stru
     uint64_t took_ns = spent_ns(&meeting);
     co_add_relaxed(&engine->trials_spent_ns, took_ns);             // relaxed: a sum
     co_counter_add(CO_COUNT_ADAPT_SPENT, rank == 0 ? took_ns : 0); // once a meeting
+    trials->word_ns = meeting.calls == 0 ? took_ns : trials->word_ns;
     trials->met_ns = co_clock_now_ns();
     trials->met_calls = trials->calls;
     trials->met_chances = trials->chances;

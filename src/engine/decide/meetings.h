@@ -30,6 +30,7 @@ struct co_meetings {
     struct co_meeting_classes *table; // NULL: none yet
     uint64_t met_ns;                  // rank 0: when the last meeting was,
     uint64_t met_calls, met_chances;
+    uint64_t word_ns; // and what the last one without trials took
 };
 
 // NULL: a communicator with such facts has none, or a setting says where its broadcasts go. 0 or -ENOMEM.

@@ -60,7 +60,7 @@ static void the_one_with_most_calls_since_its_verdict_is_due(void **state)
     assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), co_meeting_classes_index(5000));
 }
 
-static void the_cheapest_comes_first(void **state)
+static void what_has_begun_and_then_the_cheapest_comes_first(void **state)
 {
     (void)state;
     memset(&classes, 0, sizeof classes);
@@ -72,6 +72,9 @@ static void the_cheapest_comes_first(void **state)
     count(8, CO_MEETING_WARM);
     assert_int_equal(co_meeting_class_cost_ns(&classes.of[3]), CO_MEETING_COST_NS);
     assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), 3);
+    large->rounds = 1;
+    assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), co_meeting_classes_index(4000000));
+    large->rounds = 0;
     co_meeting_classes_settle(&classes.of[3], false);
     assert_int_equal(co_meeting_classes_due(&classes, UINT32_MAX), co_meeting_classes_index(4000000));
     large->cost_ns = 5; // as it was found to be
@@ -192,7 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_are_powers_of_two),
         cmocka_unit_test(the_one_with_most_calls_since_its_verdict_is_due),
-        cmocka_unit_test(the_cheapest_comes_first),
+        cmocka_unit_test(what_has_begun_and_then_the_cheapest_comes_first),
         cmocka_unit_test(who_has_other_lengths_has_another_digest),
         cmocka_unit_test(clear_rounds_need_no_other),
         cmocka_unit_test(others_have_some_more),
