@@ -2,7 +2,7 @@
 //
 // Which way is faster for broadcasts of a communicator between hosts, by size: what all its members keep alike (calls,
 // verdicts), and what its rank 0 comes to them by (times, what a trial costs). In a broadcast nobody can be waited
-// for, so it is tried at the program's next barrier or allreduce, where all members are together (meetings.c), by
+// for, so it is tried behind the program's next barrier or allreduce, where all members are together (meetings.c), by
 // batches in the program's own rhythm. A verdict only takes calls away from castoff: what
 // the tune table leaves to native stays there. Pure; counting is hot.
 #ifndef CASTOFF_ENGINE_DECIDE_MEETING_CLASSES_H
@@ -18,7 +18,7 @@
 #define CO_MEETING_WARM 16    // calls of a class before its first trial,
 #define CO_MEETING_AGAIN 16   // and times as many as before its last verdict until the next one
 #define CO_MEETING_ROUNDS 3   // of trials before a verdict, if the first ones are not clear
-#define CO_MEETING_CALLS 14   // of a round, at least
+#define CO_MEETING_CALLS 10   // of a round, at least
 #define CO_MEETING_COST_NS (UINT64_C(6000) * CO_NS_PER_US) // of a round of short calls
 
 enum co_meeting_way { CO_MEETING_NATIVE, CO_MEETING_CASTOFF, CO_MEETING_WAYS };

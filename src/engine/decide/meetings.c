@@ -46,7 +46,7 @@ struct meeting {
     uint64_t calls; // of trials
 };
 
-_Static_assert(CO_MEETING_CALLS == CO_MEETING_WAYS * (1 + 2) + BATCHES * CALLS_LEAST, "of a round, at least");
+_Static_assert(CO_MEETING_CALLS == CO_MEETING_WAYS + BATCHES * CALLS_LEAST, "of a round, at least");
 _Static_assert(CO_MEETING_COST_NS == BATCHES * BATCH_NS, "of a round of short calls");
 
 static bool are_for(const struct co_engine *engine, const struct co_team_facts *facts)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Trials of broadcasts between hosts at calls in which all members of a communicator are together anyway.
+// Trials of broadcasts between hosts behind calls in which all members of a communicator are together anyway.
 #ifndef CASTOFF_ENGINE_DECIDE_MEETINGS_H
 #define CASTOFF_ENGINE_DECIDE_MEETINGS_H
 
@@ -40,7 +40,7 @@ void co_meetings_close(struct co_meetings *trials); // may be NULL
 // Whether native has a broadcast of such a length.
 bool co_meetings_decline(const struct co_meetings *trials, size_t bytes);
 // After a broadcast that this member took part in: one that native refused here counts on no member. 0 bytes: its
-// length is not known.
+// length is not known. took_ns: only rank 0's is looked at.
 void co_meetings_count(struct co_meetings *trials, size_t bytes, uint64_t took_ns);
 
 static inline bool co_meetings_are_due(const struct co_meetings *trials)

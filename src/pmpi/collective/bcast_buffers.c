@@ -17,7 +17,8 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
         return reason;
     }
     struct co_meetings *trials = co_call_is_nonblocking(which) ? NULL : call->communicator->meetings;
-    call->began_ns = trials == NULL ? 0 : co_clock_now_ns();
+    call->has_meetings = trials != NULL;
+    call->began_ns = trials != NULL && call->communicator->seed.rank == 0 ? co_clock_now_ns() : 0;
     if (call->root < 0 || call->root >= call->communicator->seed.facts.ranks || call->buffer == MPI_IN_PLACE ||
         !co_route_arguments(call->count, call->type, true, &call->facts)) {
         return CO_BAD_ARGUMENT;
@@ -35,8 +36,9 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
 void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, int code)
 {
     // An error handler may have freed the communicator.
-    if (call->began_ns != 0 && co_route_took_part(code) && co_communicators_find(comm) == call->communicator) {
-        co_meetings_count(call->communicator->meetings, call->bytes, co_clock_now_ns() - call->began_ns);
+    if (call->has_meetings && co_route_took_part(code) && co_communicators_find(comm) == call->communicator) {
+        uint64_t took_ns = call->began_ns == 0 ? 0 : co_clock_now_ns() - call->began_ns;
+        co_meetings_count(call->communicator->meetings, call->bytes, took_ns);
     }
 }
 

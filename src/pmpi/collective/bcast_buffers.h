@@ -16,7 +16,8 @@ struct co_bcast_call {
     struct co_communicator *communicator;
     struct co_datatype facts;
     size_t bytes;
-    uint64_t began_ns;  // 0: it does not count for meetings
+    bool has_meetings;  // and counts for them
+    uint64_t began_ns;  // of rank 0, if so
     uint64_t trial_ns;  // 0: it is none
     bool is_by_proxies; // they have to reach the buffer
 };

@@ -33,7 +33,7 @@ static struct {
     uint64_t calls, native, digest;
 } chosen[RANKS];
 static uint64_t exchanged, gave_up; // times, all ranks of a job together
-static uint64_t exchanged_before;   // this job
+static uint64_t exchanged_before;   // ... this job began
 
 struct member {
     struct job_rank *rank;
