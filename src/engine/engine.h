@@ -97,6 +97,8 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
                       int size, int rank);
 // By a member whose seed did not open, once all have tried: those that have one wait for its leave.
 void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
+// Native has carried a broadcast: members that take it for their own length must know. `team` NULL: not open yet.
+void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team);
 size_t co_team_seed_bytes(const struct co_team_seed *seed); // memory of this process beside the struct
 void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened
 // No team can be opened: the operations of all other members end with an error instead of waiting for this one.
@@ -105,11 +107,9 @@ void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int
 // CO_TAKE, or why not. Pure in facts that are equal on all members.
 enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                               size_t bytes);
-
 // By the setting of `call` and the rows of another one, which it is carried out as.
 enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                                  enum co_call other, size_t bytes);
-
 // Whether proxies carry it, where it is taken.
 bool co_team_decide_by_proxies(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                                enum co_call other, size_t bytes);

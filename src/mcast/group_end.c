@@ -5,8 +5,10 @@
 // because a neighbour whose report was lost may still ask what we have. Cold.
 #include "mcast/group_end.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "base/counters.h"
 #include "mcast/ack/ack.h"
 #include "mcast/state/endpoint.h"
 #include "mcast/state/group.h"
@@ -77,6 +79,14 @@ void co_group_abort(struct co_mcast_group *group, int error)
     co_group_activate(group);
 }
 
+// Somebody waits for what nobody sends, here, there or elsewhere, and no operation of the group can end that: so all of
+// them do.
+void co_group_members_disagree(struct co_mcast_group *group)
+{
+    co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+    co_group_abort(group, -EMSGSIZE);
+}
+
 void co_mcast_group_fail(struct co_mcast_group *group, int error)
 {
     co_group_abort(group, error);
@@ -85,7 +95,8 @@ void co_mcast_group_fail(struct co_mcast_group *group, int error)
 void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)co_seed_rank(seed, member)};
-    co_control_send(mcast, seed->team_id, seed->self, to, CO_CONTROL_ABORT, 0, 0, NULL, 0);
+    int self = co_seed_member(seed, mcast->config.world_rank);
+    co_control_send(mcast, seed->team_id, self, to, CO_CONTROL_ABORT, 0, 0, NULL, 0);
 }
 
 void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int error)
@@ -97,9 +108,10 @@ void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int 
     if (seed->broken != 0) {
         return;
     }
-    seed->broken = (int16_t)error;
-    for (int i = 0; i < seed->count; i++) {
-        if (i != seed->self && !mcast->peers[co_seed_rank(seed, i)].is_dead) {
+    seed->broken = error;
+    for (int i = 0; i < (int)seed->count; i++) {
+        int rank = co_seed_rank(seed, i);
+        if (rank != mcast->config.world_rank && !mcast->peers[rank].is_dead) {
             co_seed_send_broken(mcast, seed, i);
         }
     }

@@ -123,6 +123,17 @@ void co_mcast_group_close(struct co_mcast_group *group);
 // This member can do nothing more for the group: its operations fail with `error`, and the other members are told.
 void co_mcast_group_fail(struct co_mcast_group *group, int error);
 
+// A collective that this member has let go another way, because of its own arguments, takes a number of the team's, as
+// an operation would: who waits in an operation that its root has skipped so is told, and its state is -ECANCELED. On
+// all members that let it go, when it is over; by the thread of the program's calls. `is_next`: all operations that
+// were called before have begun.
+void co_mcast_seed_skip(struct co_mcast_seed *seed, bool is_next);
+uint32_t co_mcast_group_skipped(const struct co_mcast_group *group); // how many so far; that thread or the holder
+// By the holder, where that was not sure: all that was called before the last of so many has begun by now.
+void co_mcast_group_skips_follow(struct co_mcast_group *group, uint32_t skipped);
+// Before an operation starts that was called after so many. False: not yet, as for co_mcast_group_may_start.
+bool co_mcast_group_skip_to(struct co_mcast_group *group, uint32_t skipped);
+
 // Starts the group's next operation; every member starts the same ones in the same order. -EOVERFLOW after 2^32 - 1 of
 // them, on all members alike. The buffer belongs to the operation until it is done.
 //   bcast: the root's `bytes` at `buffer` go to everybody's `buffer`.
@@ -146,7 +157,8 @@ bool co_mcast_group_may_start(const struct co_mcast_group *group);
 // The next operation, an allgather of so many bytes, goes by way of one member.
 bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes);
 
-// 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone).
+// 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone), or -ECANCELED: its root has
+// skipped it.
 int co_mcast_op_state(const struct co_mcast_op *op);
 // Its buffer is being read right now, by the sending thread or by the transport: it cannot be given back yet.
 bool co_mcast_op_is_being_read(const struct co_mcast_op *op);

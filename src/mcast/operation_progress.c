@@ -100,6 +100,21 @@ void co_operation_fail(struct co_mcast_op *op, int error)
     }
 }
 
+void co_operation_is_skipped(struct co_mcast_group *group, int from, uint32_t number)
+{
+    struct co_mcast_op *op = co_operation_find(group, number);
+    bool is_its = op != NULL && op->root == from && op->parts == NULL;
+    if (is_its && op->state == 0 && op->blocks[0].count == 0 && co_operation_memory_close(op)) {
+        op->state = -ECANCELED;
+        op->blocks_missing = 0;
+        trace_end(op);
+        group->has_unequal_calls = true;
+        group->answered = group->requests; // which went to several members
+        group->mcast->events++;
+        group->mcast->advances++;
+    }
+}
+
 void co_operations_fail_again(struct co_mcast_group *group)
 {
     group->has_failing = false;

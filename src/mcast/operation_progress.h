@@ -13,6 +13,8 @@ void co_operation_own_block_is_here(struct co_mcast_op *op);         // to be se
 void co_operations_settle(struct co_mcast_group *group);
 // Unless it is over. Now, or once its buffer is being read no more (has_failing): then progress tries it again.
 void co_operation_fail(struct co_mcast_op *op, int error);
+// Its root says that it has none with that number: it ends with -ECANCELED, if nothing of it has come.
+void co_operation_is_skipped(struct co_mcast_group *group, int from, uint32_t number);
 void co_operations_fail_again(struct co_mcast_group *group);
 void co_operation_part_sent(struct co_mcast_op *op); // a part is back from the sending thread, sent or not
 

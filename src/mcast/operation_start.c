@@ -177,7 +177,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     if (shape->bytes == 0 || shape->bytes > largest || shape->bytes > CO_WIRE_BLOCK_BYTES_MAX) {
         return -EINVAL;
     }
-    if (group->started == UINT32_MAX) {
+    if ((uint64_t)group->started + group->skipped >= UINT32_MAX) {
         return -EOVERFLOW; // all numbers are used up: the next ones would repeat nonces under the team's keys
     }
     if (!co_mcast_group_may_start(group)) {

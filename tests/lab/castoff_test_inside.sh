@@ -125,6 +125,8 @@ case_across() {
     check_run "allgathers of all sizes" 4 allgather_sizes "$multicast_used"
     check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
     check_run "many broadcasts at a time" 4 ibcast_outstanding "$multicast_used"
+    check_run "roots that give fewer bytes than there is room for" 3 bcast_unequal_sides \
+        '"unequal_lengths" in declined_collectives and taken > 0' CASTOFF_BCAST=auto
     check_run "allgathers of unequal blocks" 4 allgatherv_shapes "$multicast_used"
     check_run "many allgathers of unequal blocks at a time" 4 allgatherv_outstanding "$collectives_used"
     check_run "persistent collectives" 4 persistent_starts "$collectives_used"
@@ -278,6 +280,8 @@ case_lossy() {
     check_run "5 % loss: many allgathers at a time" 4 iallgather_outstanding "$multicast_used and counters['retransmitted_bytes'] > 0"
     local fetched="$collectives_used and counters['retransmitted_bytes'] > 0"
     check_run "5 % loss: many broadcasts at a time" 4 ibcast_outstanding "$fetched"
+    check_run "5 % loss: roots that give fewer bytes than there is room for" 3 bcast_unequal_sides \
+        '"unequal_lengths" in declined_collectives and taken > 0' CASTOFF_BCAST=auto
     check_run "5 % loss: many allgathers of unequal blocks at a time" 4 allgatherv_outstanding "$fetched"
     check_run "5 % loss: persistent collectives" 4 persistent_order "$fetched"
     check_lost "5 % loss: datagrams were lost"

@@ -89,6 +89,12 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
     return status < 0 ? status : 1;
 }
 
+// By its root, which was called with another length: a blocking one can follow it.
+static bool is_let_go(const struct co_task *task, int status)
+{
+    return status == -ECANCELED && task->request.call == CO_CALL_BCAST;
+}
+
 // Moves one task as far as it goes. True: it ended, result is set.
 static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
 {
@@ -98,7 +104,7 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
     if (status == 0) {
         return false;
     }
-    if (status < 0) {
+    if (status < 0 && !is_let_go(task, status)) {
         co_team_break(team, status); // the group with it, so that the operation below is over
         if (task->net != NULL) {
             co_mcast_op_release(task->net);
@@ -131,10 +137,22 @@ static void complete(struct co_task *task)
 }
 
 // Which way the next operation goes has yet to be heard in one under way. Where nodes have several ranks none is.
-static bool is_held_up(const struct co_team *team)
+static bool is_held_up(const struct co_task *task)
 {
+    const struct co_team *team = task->team;
     bool is_broken = co_load_relaxed(&team->broken) != 0; // relaxed: written under the same lock
-    return team->is_flat && team->group != NULL && !is_broken && !co_mcast_group_may_start(team->group);
+    return team->is_flat && team->group != NULL && !is_broken &&
+           !(co_mcast_group_skip_to(team->group, task->skipped) && co_mcast_group_may_start(team->group));
+}
+
+// What was skipped so far follows what has begun, if all has that was called before: the calls are counted later than
+// the skips here, and earlier there.
+static void settle_skips(const struct co_team *team)
+{
+    uint32_t skipped = co_mcast_group_skipped(team->group);
+    if (co_load_relaxed(&team->called) == team->begun) { // relaxed: ordered by the line before
+        co_mcast_group_skips_follow(team->group, skipped);
+    }
 }
 
 static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_turn *turn)
@@ -143,9 +161,10 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
     int under_way = 0;
     while (*link != NULL) {
         struct co_task *task = *link;
-        if (!task->has_begun && is_held_up(team)) {
+        if (!task->has_begun && is_held_up(task)) {
             break;
         }
+        team->begun += !task->has_begun;
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;
@@ -163,12 +182,17 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         }
         complete(task);
     }
+    if (team->is_flat && team->group != NULL) {
+        settle_skips(team);
+    }
 }
 
 static void enqueue(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     assert(task->request.team_id == task->team->id);
+    co_add_relaxed(&task->team->called, 1); // relaxed: for who sees a later skip (N1 in skipped_numbers.c)
+    task->skipped = task->team->group != NULL ? co_mcast_group_skipped(task->team->group) : 0;
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
     co_add_relaxed(&engine->outstanding, 1);

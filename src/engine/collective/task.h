@@ -45,6 +45,7 @@ struct co_task {
     bool has_begun, is_background, is_long, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
+    uint32_t skipped;              // numbers that its group had skipped when it was called
     const struct co_block *blocks; // of an allgatherv, else NULL
     unsigned char *packed;         // ... in which they are on their way; NULL: at their places
     size_t stride;                 // from one of them to the next there, 0: one behind the other

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -109,6 +110,14 @@ void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int
     }
     if (count > 1 && engine->shm != NULL) {
         co_shm_seat_decline(engine->shm, id, first);
+    }
+}
+
+// Where ranks share a host, those have numbers of their own in its memory, which know of no gaps.
+void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team)
+{
+    if (seed->net != NULL && seed->facts.max_ranks_per_node == 1) {
+        co_mcast_seed_skip(seed->net, team == NULL || co_load_acquire(&team->outstanding) == 0); // acquire K2
     }
 }
 

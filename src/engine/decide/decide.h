@@ -72,6 +72,7 @@ static inline bool co_call_is_nonblocking(enum co_call call)
     X(TOO_LARGE, "too_large")                                                                                          \
     X(STOCK_FASTER, "stock_is_faster")                                                                                 \
     X(FOUND_SLOWER, "found_slower_here")                                                                               \
+    X(UNEQUAL_LENGTHS, "unequal_lengths")                                                                              \
     X(NATIVE_NEARER, "native_is_nearer")                                                                               \
     X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
     X(NO_TRANSPORT, "no_transport")                                                                                    \

@@ -25,15 +25,15 @@ static struct co_mcast_seed *verified_seed(struct co_mcast *mcast, uint32_t team
 {
     bool is_member = false, is_own = false;
     for (struct co_mcast_seed *seed = co_seed_find(mcast, team); seed != NULL; seed = seed->next_alike) {
-        if (source >= seed->count) {
+        if (source >= (int)seed->count) {
             continue;
         }
-        if (source == seed->self) {
+        int rank = co_seed_rank(seed, source);
+        if (rank == mcast->config.world_rank) {
             is_own = true; // or another's, in a team that shares the low half
             continue;
         }
         is_member = true;
-        int rank = co_seed_rank(seed, source);
         if (is_verified_by_lane(by_lane, seed->team_id, rank, domain) ||
             co_auth_verify(mcast->config.auth, domain, rank, seed->team_id, nonce, data, bytes)) {
             return seed;

@@ -48,6 +48,9 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     if (!timing->is_next) {
         return UINT64_MAX;
     }
+    if (timing->is_doubtful && block->count == 0) {
+        return block->last_ns + timing->cutoff_ns;
+    }
     bool is_suspect = timing->is_suspect && !block->is_heard;
     if (block->is_ack_requested && !is_suspect) {
         return silent_since(block, timing) + ACK_REQUESTED_FACTOR * timing->cutoff_ns;

@@ -28,6 +28,8 @@ struct co_loss_timing {
     // Where it does not: when anything came that had been asked for. As long as that does, answers are on their way.
     uint64_t repaired_ns;
     bool is_suspect; // maybe it does not: the last block came by repair alone, or nothing comes of anybody
+    // Calls of its group were unequal before: whether there is such a block at all is soon asked, its owner must know.
+    bool is_doubtful;
     uint32_t budget; // chunks that may be asked for and not there, of all blocks; but for what waits at the neighbour
     uint32_t under_way; // of earlier blocks
     bool is_behind;     // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that

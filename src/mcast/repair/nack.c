@@ -66,9 +66,14 @@ static bool left_is_dead(const struct co_mcast_group *group)
     return group->mcast->peers[group->members[group->left]].is_dead;
 }
 
-static int holder_to_ask(const struct co_mcast_group *group, int source, const struct co_receive_block *block)
+// Where calls were unequal before, the owner knows whether there is a block at all; the neighbour alone is sure to keep
+// it.
+static int holder_to_ask(const struct co_mcast_group *group, int source, const struct co_receive_block *block,
+                         const struct co_loss_timing *timing)
 {
-    return left_is_dead(group) || block->retries % RETRIES_TO_SOURCE == RETRIES_TO_SOURCE - 1 ? source : group->left;
+    bool is_doubtful = timing->is_doubtful && block->count == 0 && block->retries % 2 == 0;
+    bool is_owners = is_doubtful || block->retries % RETRIES_TO_SOURCE == RETRIES_TO_SOURCE - 1;
+    return left_is_dead(group) || is_owners ? source : group->left;
 }
 
 // False: the queue is full, and the request has not left.
@@ -89,7 +94,7 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_los
     group->requests++;
     group->requested_ns[group->requests % CO_NACKS_TIMED] = mcast->now_ns;
     group->requested_of[group->requests % CO_NACKS_KEPT] = op->number;
-    int holder = holder_to_ask(group, co_operation_source(op, index), block);
+    int holder = holder_to_ask(group, co_operation_source(op, index), block, timing);
     bool is_deaf = timing->is_deaf && !block->is_heard;
     struct co_nack_body nack = {.source = (uint16_t)co_operation_source(op, index),
                                 .why = is_deaf             ? CO_NACK_DEAF
@@ -253,6 +258,7 @@ static void look_at_source(const struct co_mcast_op *op, int source, const struc
     timing->is_deaf = co_group_is_deaf(group, source) || is_repaired_alone;
     timing->repaired_ns = co_group_is_deaf(group, source) ? group->mcast->repaired_ns : 0;
     timing->is_suspect = many_send(op) ? op->heard_ns == 0 : group->unheard[source] > 0;
+    timing->is_doubtful = group->has_unequal_calls && op->root >= 0;
     timing->is_in_turn = many_send(op) && group->mcast->delivered - block->heard_at < others_turns(op, block);
     group->seen_in_turn[source] = group->turn;
 }

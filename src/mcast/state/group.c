@@ -88,7 +88,7 @@ int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)
     group->seed = seed;
     group->team_id = seed->team_id;
     group->count = seed->count;
-    group->self = seed->self;
+    group->self = co_seed_member(seed, mcast->config.world_rank);
     int status = allocate_arrays(group, group->count, (int)mcast->config.ack_radix);
     if (status < 0) {
         free(group);
@@ -102,7 +102,7 @@ int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)
 int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_seed *seed,
                         const int *units)
 {
-    for (int i = 0; units != NULL && i < seed->count; i++) {
+    for (int i = 0; units != NULL && i < (int)seed->count; i++) {
         if (units[i] < 1) {
             return -EINVAL; // an empty block would never be complete
         }

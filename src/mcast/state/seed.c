@@ -66,7 +66,8 @@ static size_t ranks_kept(const struct co_mcast_seed *seed)
 int co_mcast_seed_open(struct co_mcast_seed **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
                        int count, int self)
 {
-    bool is_valid = count >= 1 && count <= UINT16_MAX && self >= 0 && self < count;
+    bool is_valid =
+        count >= 1 && count <= UINT16_MAX && self >= 0 && self < count && members[self] == mcast->config.world_rank;
     for (int i = 0; is_valid && i < count; i++) {
         is_valid = members[i] >= 0 && members[i] < mcast->config.world_size;
     }
@@ -86,7 +87,6 @@ int co_mcast_seed_open(struct co_mcast_seed **out, struct co_mcast *mcast, uint6
     }
     seed->team_id = team_id;
     seed->count = (uint16_t)count;
-    seed->self = (uint16_t)self;
     seed->is_even = is_even;
     for (int i = 0; i < (is_even ? 1 : count); i++) {
         seed->ranks[i] = (uint16_t)members[i];

@@ -17,9 +17,9 @@ struct co_mcast_seed {
     uint64_t team_id;
     struct co_mcast_seed *next_alike; // same low half of the id
     struct co_mcast_group *group;     // NULL: not open yet
-    int16_t broken;                   // 0, or -errno: it can not be opened, and whoever asks is told
-    bool is_even;
-    uint16_t count, self;
+    signed broken : 15;               // 0, or -errno: it can not be opened, and whoever asks is told
+    unsigned is_even : 1, count : 16;
+    _Atomic uint32_t skips; // numbers that collectives took which have gone another way (skipped_numbers.c)
     uint16_t ranks[];
 };
 
@@ -29,6 +29,16 @@ static inline int co_seed_rank(const struct co_mcast_seed *seed, int member)
         return seed->ranks[member];
     }
     return (uint16_t)(seed->ranks[0] + (uint32_t)member * seed->ranks[1]);
+}
+
+// The member with that world rank, which is one.
+static inline int co_seed_member(const struct co_mcast_seed *seed, int world_rank)
+{
+    int member = 0;
+    while (co_seed_rank(seed, member) != world_rank) {
+        member++;
+    }
+    return member;
 }
 
 // The first with that low half of the id, others by next_alike; NULL: none. Those of lingering groups are found too.

@@ -58,6 +58,7 @@ enum co_control_type {
                               // been sent
     CO_CONTROL_READ_OFFER,    // read what you asked for out of my memory
     CO_CONTROL_CONTRIBUTION_REQUEST, // the collector waits for what you give to this operation
+    CO_CONTROL_SKIPPED,              // I am the root of no such operation: that collective went another way
     CO_CONTROL_TYPE_END
 };
 

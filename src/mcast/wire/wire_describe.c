@@ -26,6 +26,7 @@ static const char *const type_names[] = {
     [CO_CONTROL_NACK_DEFERRED] = "NACK_DEFERRED",
     [CO_CONTROL_READ_OFFER] = "READ_OFFER",
     [CO_CONTROL_CONTRIBUTION_REQUEST] = "CONTRIBUTION_REQUEST",
+    [CO_CONTROL_SKIPPED] = "SKIPPED",
 };
 
 _Static_assert(sizeof type_names / sizeof type_names[0] == CO_CONTROL_TYPE_END, "one name for each type");

@@ -33,10 +33,18 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     return co_route_choose(call->communicator, which, call->root, call->bytes, &call->trial_ns);
 }
 
-void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, int code)
+void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, enum co_reason reason, int code)
 {
+    bool is_skipped = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS && call->communicator != NULL;
     // An error handler may have freed the communicator.
-    if (call->has_meetings && co_route_took_part(code) && co_communicators_find(comm) == call->communicator) {
+    if (!(is_skipped || call->has_meetings) || !co_route_took_part(code) ||
+        co_communicators_find(comm) != call->communicator) {
+        return;
+    }
+    if (is_skipped) {
+        co_team_seed_skip(&call->communicator->seed, call->communicator->team);
+    }
+    if (call->has_meetings) {
         uint64_t took_ns = call->began_ns == 0 ? 0 : co_clock_now_ns() - call->began_ns;
         co_meetings_count(call->communicator->meetings, call->bytes, took_ns);
     }

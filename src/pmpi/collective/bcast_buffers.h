@@ -29,8 +29,8 @@ struct co_bcast_buffers {
 
 // CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
 enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co_call which);
-// A blocking one has returned this code.
-void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, int code);
+// A blocking one has returned this code, taken or for that reason not.
+void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, enum co_reason reason, int code);
 
 // Packs what must be packed. 0 or -errno (nothing is held then).
 int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call);

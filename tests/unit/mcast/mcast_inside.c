@@ -155,6 +155,11 @@ bool inside_has_early_nack(const struct co_mcast_group *group, uint32_t operatio
     return early != NULL;
 }
 
+struct co_mcast_seed *inside_seed(const struct co_mcast_group *group)
+{
+    return group->seed;
+}
+
 int inside_group_error(const struct co_mcast_group *group)
 {
     return group->broken;

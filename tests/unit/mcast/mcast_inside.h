@@ -42,6 +42,7 @@ void inside_require_nothing_left(const struct co_mcast *mcast, bool is_whole);
 unsigned inside_early_nacks_most(void);
 unsigned inside_early_nacks(const struct co_mcast_group *group); // kept for operations that have yet to begin here
 bool inside_has_early_nack(const struct co_mcast_group *group, uint32_t operation);
+struct co_mcast_seed *inside_seed(const struct co_mcast_group *group);
 int inside_group_error(const struct co_mcast_group *group);     // with which its operations fail, 0: none
 bool inside_is_credited(const struct co_mcast_group *group);    // all that was sent
 uint32_t inside_uncredited(const struct co_mcast_group *group); // chunks of these

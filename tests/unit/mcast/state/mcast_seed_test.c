@@ -155,13 +155,14 @@ static void it_costs_little(void **state)
     world_open(&world, &options);
     for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         struct co_mcast_seed *seed;
-        assert_int_equal(co_mcast_seed_open(&seed, world.mcast[0], TEAM, lists[i], 4, 0), 0);
+        struct co_mcast *mcast = world.mcast[lists[i][0]];
+        assert_int_equal(co_mcast_seed_open(&seed, mcast, TEAM, lists[i], 4, 0), 0);
         for (int member = 0; member < 4; member++) {
             assert_int_equal(co_seed_rank(seed, member), lists[i][member]);
         }
         assert_in_range(co_mcast_seed_bytes(seed), sizeof(*seed), i < 3 ? 80 : 84);
         assert_int_equal(seed->is_even, i < 3);
-        co_mcast_seed_close(world.mcast[0], seed);
+        co_mcast_seed_close(mcast, seed);
     }
     struct co_mcast_seed *seed = NULL;
     assert_int_equal(co_mcast_seed_open(&seed, world.mcast[0], TEAM, (const int[]){0, RANKS}, 2, 0), -EINVAL);
