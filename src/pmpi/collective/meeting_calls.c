@@ -5,32 +5,29 @@
 // others know nothing of it. Any thread; hot: a look-up of the communicator.
 #include "engine/decide/meetings.h"
 #include "pmpi/collective/routing.h"
+#include "pmpi/life/failure.h"
 #include "pmpi/life/process.h"
 
 #include <errno.h>
 #include <limits.h>
 
-static int to_errno(int code)
-{
-    return code == MPI_SUCCESS ? 0 : -EIO;
-}
-
 static int broadcast(void *arg, void *data, size_t bytes)
 {
     const struct co_communicator *entry = arg;
-    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, entry->comm));
+    return bytes > INT_MAX ? -EINVAL : co_failure_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, entry->comm));
 }
 
 static int barrier(void *arg)
 {
     const struct co_communicator *entry = arg;
-    return to_errno(co_next.Barrier(entry->comm));
+    return co_failure_errno(co_next.Barrier(entry->comm));
 }
 
 static int minimum(void *arg, int *values, int count)
 {
     const struct co_communicator *entry = arg;
-    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, entry->comm));
+    return co_failure_errno(
+        co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, entry->comm));
 }
 
 static __attribute__((noinline)) void meet(struct co_communicator *entry)

@@ -7,6 +7,7 @@
 
 #include "base/settings.h"
 #include "pmpi/datatype/device_memory.h"
+#include "pmpi/life/failure.h"
 #include "pmpi/life/process.h"
 #include "pmpi/p2p/native_transfers.h"
 #include "pmpi/life/progress_hook.h"
@@ -14,11 +15,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-
-static int to_errno(int code)
-{
-    return code == MPI_SUCCESS ? 0 : -EIO;
-}
 
 // A communicator like the predefined `comm`, of which `group` is. Not by Comm_dup: that chooses a context id by
 // nonblocking collectives on `comm`, each of which takes a tag, counting down, and in Open MPI 4.1 the 24th and 25th
@@ -32,19 +28,19 @@ static int duplicate(MPI_Comm comm, MPI_Group group, MPI_Comm *copy)
         *copy = CO_NO_HANDLE;
         return -EIO;
     }
-    return to_errno(co_next.Comm_set_errhandler(*copy, co_next.errors_return));
+    return co_failure_errno(co_next.Comm_set_errhandler(*copy, co_next.errors_return));
 }
 
 int co_bootstrap_open(void)
 {
     MPI_Group self = CO_NO_HANDLE;
-    int error = to_errno(co_next.Comm_group(co_next.comm_world, &co_process.world_group));
+    int error = co_failure_errno(co_next.Comm_group(co_next.comm_world, &co_process.world_group));
     if (error == 0) {
         error = duplicate(co_next.comm_world, co_process.world_group, &co_process.world);
     }
     if (error == 0) {
         co_next.quiet = co_process.world;
-        error = to_errno(co_next.Comm_group(co_next.comm_self, &self));
+        error = co_failure_errno(co_next.Comm_group(co_next.comm_self, &self));
     }
     if (error == 0) {
         error = duplicate(co_next.comm_self, self, &co_process.self);
@@ -90,26 +86,27 @@ static int exchange_allgather(void *arg, const void *mine, void *all, size_t byt
         return -EINVAL;
     }
     int bytes = (int)bytes_each;
-    return to_errno(co_next.Allgather(mine, bytes, co_next.byte, all, bytes, co_next.byte, co_process.world));
+    return co_failure_errno(co_next.Allgather(mine, bytes, co_next.byte, all, bytes, co_next.byte, co_process.world));
 }
 
 static int exchange_broadcast(void *arg, int root, void *data, size_t bytes)
 {
     (void)arg;
-    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_process.world));
+    return bytes > INT_MAX ? -EINVAL
+                           : co_failure_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_process.world));
 }
 
 static int exchange_minimum(void *arg, int *values, int count)
 {
     (void)arg;
-    return to_errno(
+    return co_failure_errno(
         co_next.exchange_allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_process.world));
 }
 
 static int exchange_barrier(void *arg)
 {
     (void)arg;
-    return to_errno(co_next.exchange_barrier(co_process.world));
+    return co_failure_errno(co_next.exchange_barrier(co_process.world));
 }
 
 // Who is alone on his node has no communicator there.
@@ -118,8 +115,8 @@ static int exchange_node_minimum(void *arg, int *values, int count)
     (void)arg;
     return co_process.node == CO_NO_HANDLE
                ? 0
-               : to_errno(co_next.exchange_allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum,
-                                                     co_process.node));
+               : co_failure_errno(co_next.exchange_allreduce(MPI_IN_PLACE, values, count, co_next.integer,
+                                                             co_next.minimum, co_process.node));
 }
 
 static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
@@ -128,7 +125,8 @@ static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
     if (co_process.node == CO_NO_HANDLE) {
         return 0;
     }
-    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_process.node));
+    return bytes > INT_MAX ? -EINVAL
+                           : co_failure_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_process.node));
 }
 
 enum { PING_TAG = 1 };
@@ -141,7 +139,7 @@ static int ping(void *arg, int rank, bool is_last)
     if (code == MPI_SUCCESS && !is_last) {
         code = co_next.Recv(&word, 1, co_next.integer, rank, PING_TAG, co_process.world, MPI_STATUS_IGNORE);
     }
-    return to_errno(code);
+    return co_failure_errno(code);
 }
 
 static int echo(void *arg, int rank)
@@ -246,7 +244,8 @@ static int split_nodes(struct co_node_ranks *node)
     if (co_next.Comm_group(co_process.node, &group) != MPI_SUCCESS) {
         return -EIO;
     }
-    int error = to_errno(co_next.Group_translate_ranks(group, 1, &first, co_process.world_group, &node->ranks[0]));
+    int error =
+        co_failure_errno(co_next.Group_translate_ranks(group, 1, &first, co_process.world_group, &node->ranks[0]));
     co_next.Group_free(&group);
     return error;
 }

@@ -6,6 +6,14 @@
 
 #include "mpi_below/next_mpi.h"
 
+#include <errno.h>
+
+// Of a call of the MPI below: 0 or -EIO.
+static inline int co_failure_errno(int code)
+{
+    return code == MPI_SUCCESS ? 0 : -EIO;
+}
+
 // Logs, calls the handler of `comm` (MPI_COMM_NULL: freed meanwhile, then MPI_COMM_WORLD's, as MPI says for errors
 // that belong to no communicator) and returns the error code when the handler returns.
 int co_failure_raise(MPI_Comm comm, const char *call, int error);
