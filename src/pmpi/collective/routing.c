@@ -56,6 +56,22 @@ enum co_reason co_route_first_calls(struct co_communicator *communicator, enum c
     return co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
 }
 
+bool co_route_was_refused(int code)
+{
+    static const int refusals[] = {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM,
+                                   MPI_ERR_ROOT,   MPI_ERR_OP,    MPI_ERR_ARG};
+    int class = MPI_ERR_UNKNOWN;
+    if (co_next.Error_class(code, &class) != MPI_SUCCESS) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if (class == refusals[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)
 {
     int is_inter = 0, size = 0;

@@ -84,13 +84,13 @@ static inline void co_route_trial_end(struct co_communicator *communicator, uint
     }
 }
 
-// Whether this member took part in a call that has ended with this code: not in one that it was refused for its
-// arguments, of which the others know nothing; in one for more bytes than it had room for.
+// Whether a call that ended with this code was refused for its arguments, so that the others know nothing of it.
+bool co_route_was_refused(int code);
+
+// Any other error, such as that of too little room, or in MPICH of unequal lengths, is that of a member that took part.
 static inline bool co_route_took_part(int code)
 {
-    int class = MPI_ERR_UNKNOWN;
-    return __builtin_expect(code == MPI_SUCCESS, 1) ||
-           (co_next.Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE);
+    return __builtin_expect(code == MPI_SUCCESS, 1) || !co_route_was_refused(code);
 }
 
 // A communicator that is not followed may have a better reason. After an error it may be no communicator at all.
