@@ -97,8 +97,9 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
                       int size, int rank);
 // By a member whose seed did not open, once all have tried: those that have one wait for its leave.
 void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
-// Native has carried a broadcast: members that take it for their own length must know. `team` NULL: not open yet.
+// Native is to carry a broadcast: members that take it for their own length must know. `team` NULL: not open yet.
 void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team);
+void co_team_seed_unskip(const struct co_team_seed *seed);  // it was refused here
 size_t co_team_seed_bytes(const struct co_team_seed *seed); // memory of this process beside the struct
 void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened
 // No team can be opened: the operations of all other members end with an error instead of waiting for this one.
@@ -120,7 +121,6 @@ int co_team_open(struct co_team **out, struct co_engine *engine, const struct co
                  const int *world_ranks);
 // Waits for nothing: operations still under way keep what they need until they end.
 void co_team_close(struct co_team *team);
-
 const struct co_team_facts *co_team_facts(const struct co_team *team);
 
 // Trials, which find out in the job which side is faster (decide/adapt.h), for communicators with such facts.

@@ -24,6 +24,7 @@ void co_group_free(struct co_mcast_group *group)
     co_retransmit_drop(group);
     co_seed_free(group->mcast, group->seed);
     free(group->trials);
+    free(group->skips);
     free(group->members);
     free(group);
 }
@@ -53,6 +54,7 @@ void co_mcast_group_close(struct co_mcast_group *group)
 {
     co_early_drop_all(group);
     group->is_closing = true;
+    co_mcast_group_skips_follow(group, co_mcast_group_skipped(group));
     if (group->unreported_done > 0) {
         co_ack_send(group, group->left, 0);
     }
@@ -119,7 +121,10 @@ void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int 
 
 void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
-    if (seed->group != NULL) {
+    // Who waits in what was skipped may ask yet.
+    bool may_be_asked =
+        seed->group == NULL && seed->broken == 0 && co_load_relaxed(&seed->skips) != 0; // relaxed: its own
+    if (seed->group != NULL || (may_be_asked && co_group_open(mcast, seed) == 0)) {
         co_mcast_group_close(seed->group);
     } else if (seed->broken == 0) {
         co_seed_free(mcast, seed);

@@ -123,13 +123,15 @@ void co_mcast_group_close(struct co_mcast_group *group);
 // This member can do nothing more for the group: its operations fail with `error`, and the other members are told.
 void co_mcast_group_fail(struct co_mcast_group *group, int error);
 
-// A collective that this member has let go another way, because of its own arguments, takes a number of the team's, as
-// an operation would: who waits in an operation that its root has skipped so is told, and its state is -ECANCELED. On
-// all members that let it go, when it is over; by the thread of the program's calls. `is_next`: all operations that
-// were called before have begun.
-void co_mcast_seed_skip(struct co_mcast_seed *seed, bool is_next);
+// A collective that this member lets go another way, because of its own arguments, takes a number of the team's, as an
+// operation would: who waits in an operation that its root has skipped so is told, and its state is -ECANCELED. On all
+// members that let it go, before it may wait for others; by the thread of the program's calls.
+void co_mcast_seed_skip(struct co_mcast_seed *seed);
+void co_mcast_seed_unskip(struct co_mcast_seed *seed); // the last one: it was refused, and has not been made
+// That thread, where it is so: all operations that were called before the last one have begun.
+void co_mcast_seed_skips_follow(struct co_mcast_seed *seed);
 uint32_t co_mcast_group_skipped(const struct co_mcast_group *group); // how many so far; that thread or the holder
-// By the holder, where that was not sure: all that was called before the last of so many has begun by now.
+// By the holder, where it was not so yet: what was called before the last of so many has begun by now.
 void co_mcast_group_skips_follow(struct co_mcast_group *group, uint32_t skipped);
 // Before an operation starts that was called after so many. False: not yet, as for co_mcast_group_may_start.
 bool co_mcast_group_skip_to(struct co_mcast_group *group, uint32_t skipped);
@@ -152,7 +154,7 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
 int co_mcast_allgatherv_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer,
                               const struct co_mcast_place *places, uint64_t now_ns);
 // False: the next one cannot begin yet, since which way it goes is still to be heard; co_mcast_*_start returns -EAGAIN.
-// Never where fewer than CO_WAYS_LATER operations are outstanding.
+// Never where fewer than CO_WAYS_LATER operations are outstanding, with what was skipped among them.
 bool co_mcast_group_may_start(const struct co_mcast_group *group);
 // The next operation, an allgather of so many bytes, goes by way of one member.
 bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes);

@@ -2,7 +2,7 @@
 // Broadcasts between hosts whose root gives so few bytes that the table leaves them to native, where the others have
 // room for so many that it does not, as with strings: a mistake of the program that works without castoff. Who waits
 // follows the root. In between is what castoff carries and what it does not, nonblocking ones, roots that go on at
-// once or wait for the others, and communicators whose first broadcast it is.
+// once or wait for the others or are far ahead, and communicators whose first or only call it is.
 // ranks: 3
 // expect: the bytes of the root, and not one more
 // environment: CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_BCAST=auto
@@ -78,16 +78,42 @@ static void use(MPI_Comm comm, int steps)
     }
 }
 
+// The root is done with all of them before the others begin.
+static void run_ahead(MPI_Comm comm, int calls)
+{
+    int rank, token = 0;
+    MPI_Comm_rank(comm, &rank);
+    if (rank > 0) {
+        MPI_Recv(&token, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+    }
+    for (int call = 0; call < calls; call++) {
+        broadcast(comm, 0, FEW, ROOM, call);
+        broadcast(comm, 0, 3 * FEW, 3 * FEW, call + calls);
+    }
+    int size;
+    MPI_Comm_size(comm, &size);
+    for (int to = 1; rank == 0 && to < size; to++) {
+        MPI_Send(&token, 1, MPI_INT, to, 0, comm);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
     MPI_Init(&argc, &argv);
     co_test_begin();
+    for (int i = 0; i < 3; i++) { // the only call, and the root frees the communicator
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        broadcast(comm, i, FEW, ROOM, i);
+        MPI_Comm_free(&comm);
+    }
     for (int i = 0; i < 3; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         use(comm, 2 + i);
         MPI_Comm_free(&comm);
     }
     use(MPI_COMM_WORLD, STEPS);
+    run_ahead(MPI_COMM_WORLD, 200);
+    broadcast(MPI_COMM_WORLD, 1, FEW, ROOM, 0); // its last call
     return co_test_finish();
 }

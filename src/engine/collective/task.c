@@ -149,6 +149,7 @@ static bool is_held_up(const struct co_task *task)
 // the skips here, and earlier there.
 static void settle_skips(const struct co_team *team)
 {
+    atomic_thread_fence(memory_order_seq_cst); // with the one in co_team_seed_skip
     uint32_t skipped = co_mcast_group_skipped(team->group);
     if (co_load_relaxed(&team->called) == team->begun) { // relaxed: ordered by the line before
         co_mcast_group_skips_follow(team->group, skipped);

@@ -25,8 +25,6 @@ struct co_early_queue {
     struct co_early_chunk *first, *last;
 };
 
-#define CO_SKIPS_KEPT 64
-
 // Numbers that no operation of ours has.
 struct co_skipped_range {
     uint32_t first, count;
@@ -47,15 +45,15 @@ struct co_mcast_group {
     int *members;         // world ranks
     uint32_t *first_unit; // [count + 1]: units before member i; known once this member has used the team itself
     uint32_t next_operation;
-    uint32_t started;                             // operations so far
-    uint32_t skipped;                             // numbers of these that are gone by
-    struct co_skipped_range skips[CO_SKIPS_KEPT]; // the last ones
-    uint32_t skips_that_follow;                   // on what has begun, for certain
-    unsigned skip_count;                          // of ranges so far
-    bool has_unequal_calls;                       // some root has let something go another way than this member
-    int recent_roots[CO_RECENT_OPERATIONS];       // by the operation's number; -1: all members may send
-    struct co_agreed_ways ways;                   // of small allgathers
-    struct co_way_trial *trials;                  // by class; at the member that says which, NULL: none yet
+    uint32_t started;                       // operations so far
+    uint32_t skipped;                       // numbers of these that are gone by
+    struct co_skipped_range *skips;         // the last ones, NULL: none
+    uint32_t skips_that_follow;             // on what has begun, for certain
+    uint32_t skip_room, skip_count;         // for ranges; of them so far
+    bool has_unequal_calls;                 // some root has let something go another way than this member
+    int recent_roots[CO_RECENT_OPERATIONS]; // by the operation's number; -1: all members may send
+    struct co_agreed_ways ways;             // of small allgathers
+    struct co_way_trial *trials;            // by class; at the member that says which, NULL: none yet
     struct co_mcast_op *oldest, *newest;
     struct co_mcast_op *last_kept; // all up to it are merely kept for the neighbour; NULL: not one, or not known
     struct co_early_queue early[CO_EARLY_QUEUES]; // of operations by their numbers

@@ -44,7 +44,10 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
     int code = MPI_SUCCESS;
     reason = reason == CO_TAKE ? bcast_take(&call, comm, &code) : reason;
-    code = reason == CO_TAKE ? code : co_next.Bcast(buffer, count, type, root, comm);
+    if (reason != CO_TAKE) {
+        co_bcast_begin_native(&call, reason);
+        code = co_next.Bcast(buffer, count, type, root, comm);
+    }
     co_route_trial_end(call.communicator, call.trial_ns, code);
     co_bcast_end(&call, comm, reason, code);
     // Between groups, a rank of the root's group that is not the root has no part in it: what it gives is not looked
@@ -65,7 +68,10 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI
     enum co_reason reason = co_bcast_route(&call, comm, CO_CALL_BCAST);
     int code = MPI_SUCCESS;
     reason = reason == CO_TAKE ? bcast_take(&call, comm, &code) : reason;
-    code = reason == CO_TAKE ? code : co_next.Bcast_c(buffer, count, type, root, comm);
+    if (reason != CO_TAKE) {
+        co_bcast_begin_native(&call, reason);
+        code = co_next.Bcast_c(buffer, count, type, root, comm);
+    }
     co_route_trial_end(call.communicator, call.trial_ns, code);
     co_bcast_end(&call, comm, reason, code);
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : (ptrdiff_t)count, type, code);

@@ -33,18 +33,44 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     return co_route_choose(call->communicator, which, call->root, call->bytes, &call->trial_ns);
 }
 
-void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, enum co_reason reason, int code)
+// Who may be told that a call is native's must not be told so of one that native refuses.
+static bool may_be_refused(const struct co_bcast_call *call, enum co_reason reason)
 {
-    bool is_skipped = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS && call->communicator != NULL;
-    // An error handler may have freed the communicator.
-    if (!(is_skipped || call->has_meetings) || !co_route_took_part(code) ||
-        co_communicators_find(comm) != call->communicator) {
-        return;
+    return reason == CO_BAD_ARGUMENT || call->buffer == NULL;
+}
+
+void co_bcast_begin_native(struct co_bcast_call *call, enum co_reason reason)
+{
+    bool is_native = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS; // for its own arguments
+    if (is_native && call->communicator != NULL && !may_be_refused(call, reason)) {
+        co_team_seed_skip(&call->communicator->seed, call->communicator->team);
+        call->is_skipped = true;
     }
-    if (is_skipped) {
+}
+
+static void count_skipped(const struct co_bcast_call *call, enum co_reason reason, int code)
+{
+    bool took_part = co_route_took_part(code);
+    if (call->is_skipped && !took_part) {
+        co_team_seed_unskip(&call->communicator->seed);
+    } else if (!call->is_skipped && took_part && reason != CO_UNEQUAL_LENGTHS) {
         co_team_seed_skip(&call->communicator->seed, call->communicator->team);
     }
-    if (call->has_meetings) {
+}
+
+void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, enum co_reason reason, int code)
+{
+    if (reason == CO_TAKE && !call->has_meetings) {
+        return;
+    }
+    // An error handler may have freed the communicator.
+    if (call->communicator == NULL || co_communicators_find(comm) != call->communicator) {
+        return;
+    }
+    if (reason != CO_TAKE) {
+        count_skipped(call, reason, code);
+    }
+    if (call->has_meetings && co_route_took_part(code)) {
         uint64_t took_ns = call->began_ns == 0 ? 0 : co_clock_now_ns() - call->began_ns;
         co_meetings_count(call->communicator->meetings, call->bytes, took_ns);
     }

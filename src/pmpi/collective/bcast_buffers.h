@@ -19,6 +19,7 @@ struct co_bcast_call {
     bool has_meetings;  // and counts for them
     uint64_t began_ns;  // of rank 0, if so
     uint64_t trial_ns;  // 0: it is none
+    bool is_skipped;    // native's, and counted as such
     bool is_by_proxies; // they have to reach the buffer
 };
 
@@ -29,7 +30,9 @@ struct co_bcast_buffers {
 
 // CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
 enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co_call which);
-// A blocking one has returned this code, taken or for that reason not.
+// A blocking one goes to native, for that reason.
+void co_bcast_begin_native(struct co_bcast_call *call, enum co_reason reason);
+// It has returned this code, taken or not for that reason.
 void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, enum co_reason reason, int code);
 
 // Packs what must be packed. 0 or -errno (nothing is held then).

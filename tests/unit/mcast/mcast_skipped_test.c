@@ -64,6 +64,15 @@ static bool lets_go(int rank, unsigned step)
     return kind_of(step) == SHORT || (kind_of(step) == UNEQUAL && is_short);
 }
 
+static void let_go(struct world *world, int rank, bool follows)
+{
+    struct co_mcast_seed *seed = inside_seed(world->group[rank]);
+    co_mcast_seed_skip(seed);
+    if (follows) {
+        co_mcast_seed_skips_follow(seed);
+    }
+}
+
 static void begin(struct world *world, int rank)
 {
     struct member *member = &members[rank];
@@ -118,7 +127,7 @@ static void go_on(struct world *world, int rank)
         end(rank);
     }
     for (; member->at < STEPS && lets_go(rank, member->at); member->at++) {
-        co_mcast_seed_skip(inside_seed(world->group[rank]), true);
+        let_go(world, rank, true);
         member->skipped++;
     }
     if (member->at < STEPS) {
@@ -179,7 +188,7 @@ static void it_is_told_before_the_root_calls_again(void **state)
     memset(members, 0, sizeof members);
     world_open(&world, &options);
     world_bcast(&world, 0, BYTES, 1);
-    co_mcast_seed_skip(inside_seed(world.group[0]), true);
+    let_go(&world, 0, true);
     struct co_mcast_op *ops[MEMBERS] = {NULL};
     for (int rank = 1; rank < MEMBERS; rank++) {
         assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, members[rank].buffer, BYTES,
@@ -205,7 +214,7 @@ static void nothing_is_said_of_what_is_not_known(void **state)
     struct world world;
     memset(members, 0, sizeof members);
     world_open(&world, &options);
-    co_mcast_seed_skip(inside_seed(world.group[0]), false);
+    let_go(&world, 0, false);
     struct co_mcast_op *ops[MEMBERS] = {NULL};
     for (int rank = 1; rank < MEMBERS; rank++) {
         assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, members[rank].buffer, BYTES,
@@ -243,7 +252,7 @@ static void it_is_said_once_that_is_known(void **state)
     memset(members, 0, sizeof members);
     world_open(&world, &options);
     world_bcast(&world, 0, BYTES, 1);
-    co_mcast_seed_skip(inside_seed(world.group[0]), false);
+    let_go(&world, 0, false);
     struct co_mcast_op *ops[MEMBERS] = {NULL};
     for (int rank = 1; rank < MEMBERS; rank++) {
         assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, members[rank].buffer, BYTES,
@@ -262,6 +271,73 @@ static void it_is_said_once_that_is_known(void **state)
     world_close(&world);
 }
 
+// One that is refused has not been made.
+static void what_was_refused_takes_no_number(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    let_go(&world, 2, true);
+    co_mcast_seed_unskip(inside_seed(world.group[2]));
+    assert_int_equal(co_mcast_group_skipped(world.group[2]), 0);
+    world_bcast(&world, 2, BYTES, 1);
+    let_go(&world, 2, false);
+    co_mcast_group_skips_follow(world.group[2], 1);
+    co_mcast_seed_unskip(inside_seed(world.group[2]));
+    world_bcast(&world, 2, BYTES, 2);
+    world_settle(&world, SECOND_NS);
+    world_close(&world);
+}
+
+// Its short broadcasts end without the others, and it skips one between any two.
+static void a_root_far_ahead_knows_all_of_them(void **state)
+{
+    enum { CALLS = 1000 };
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    options.staging_bytes = (size_t)CALLS * 400;
+    options.window_bytes = options.shared_window_bytes = (size_t)CALLS * 200;
+    struct world world;
+    memset(members, 0, sizeof members);
+    world_open(&world, &options);
+    unsigned at[MEMBERS] = {0};
+    unsigned char data[MEMBERS][8];
+    struct co_mcast_op *ops[MEMBERS] = {NULL};
+    for (int left = MEMBERS, turn = 0; left > 0; turn++) {
+        assert_true(turn < TURNS_MOST);
+        world_turn(&world);
+        left = 0;
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            struct co_mcast_group *group = world.group[rank];
+            if (ops[rank] != NULL && co_mcast_op_state(ops[rank]) != 0) {
+                bool is_vain = at[rank] % 2 == 0;
+                assert_int_equal(co_mcast_op_state(ops[rank]), is_vain ? -ECANCELED : 1);
+                assert_true(is_vain || data[rank][0] == (unsigned char)at[rank]);
+                co_mcast_op_release(ops[rank]);
+                ops[rank] = NULL;
+                at[rank]++;
+            }
+            left += at[rank] < 2 * CALLS;
+            if (at[rank] == 2 * CALLS || ops[rank] != NULL || (rank > 0 && at[0] < CALLS)) {
+                continue;
+            }
+            if (rank == 0 && at[rank] % 2 == 0) {
+                let_go(&world, rank, true);
+                at[rank]++;
+                continue;
+            }
+            data[rank][0] = rank == 0 ? (unsigned char)at[rank] : 0;
+            assert_true(co_mcast_group_skip_to(group, co_mcast_group_skipped(group)));
+            assert_int_equal(co_mcast_bcast_start(&ops[rank], group, 0, data[rank], sizeof data[rank],
+                                                  co_loopback_now_ns(world.hub)),
+                             0);
+        }
+    }
+    world_settle(&world, SECOND_NS);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +345,8 @@ int main(void)
         cmocka_unit_test(it_is_told_before_the_root_calls_again),
         cmocka_unit_test(nothing_is_said_of_what_is_not_known),
         cmocka_unit_test(it_is_said_once_that_is_known),
+        cmocka_unit_test(what_was_refused_takes_no_number),
+        cmocka_unit_test(a_root_far_ahead_knows_all_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
