@@ -33,6 +33,12 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     return co_route_choose(call->communicator, which, call->root, call->bytes, &call->trial_ns);
 }
 
+// Of nothing nobody waits for anybody, and a rank that makes such a call alone harms nobody.
+static bool is_of_nothing(const struct co_bcast_call *call, enum co_reason reason)
+{
+    return call->count == 0 || reason == CO_ZERO_BYTES;
+}
+
 // Who may be told that a call is native's must not be told so of one that native refuses.
 static bool may_be_refused(const struct co_bcast_call *call, enum co_reason reason)
 {
@@ -41,7 +47,7 @@ static bool may_be_refused(const struct co_bcast_call *call, enum co_reason reas
 
 void co_bcast_begin_native(struct co_bcast_call *call, enum co_reason reason)
 {
-    bool is_native = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS; // for its own arguments
+    bool is_native = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS && !is_of_nothing(call, reason);
     if (is_native && call->communicator != NULL && !may_be_refused(call, reason)) {
         co_team_seed_skip(&call->communicator->seed, call->communicator->team);
         call->is_skipped = true;
@@ -60,7 +66,7 @@ static void count_skipped(const struct co_bcast_call *call, enum co_reason reaso
 
 void co_bcast_end(const struct co_bcast_call *call, MPI_Comm comm, enum co_reason reason, int code)
 {
-    if (reason == CO_TAKE && !call->has_meetings) {
+    if ((reason == CO_TAKE && !call->has_meetings) || is_of_nothing(call, reason)) {
         return;
     }
     // An error handler may have freed the communicator.
