@@ -52,6 +52,26 @@ bool co_route_program_type(ptrdiff_t count, MPI_Datatype type, bool sends, struc
     return count >= 0 && (type == ROW || type == GAPS);
 }
 
+#define REFUSED (-5) // a code of native's
+
+bool co_route_was_refused(int code)
+{
+    return code == REFUSED;
+}
+
+static int skipped; // numbers, but for those taken back
+
+void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team)
+{
+    (void)team;
+    skipped += seed == &communicator.seed;
+}
+
+void co_team_seed_unskip(const struct co_team_seed *seed)
+{
+    skipped -= seed == &communicator.seed;
+}
+
 enum co_reason co_route_first_calls(struct co_communicator *of, enum co_call call, int root, size_t bytes, uint64_t *ns)
 {
     (void)of, (void)call, (void)root, (void)bytes, (void)ns;

@@ -115,11 +115,40 @@ static void a_broadcast_packs_at_its_root_and_unpacks_what_came(void **state)
     co_bcast_buffers_close(&buffers);
 }
 
+// Numbers that one broadcast of native's takes before it and in all.
+static void expect_skipped(void *buffer, int count, enum co_reason reason, int code, int before, int in_all)
+{
+    struct co_bcast_call call = {
+        .buffer = buffer, .count = count, .type = ROW, .communicator = &communicator, .bytes = (size_t)count};
+    skipped = 0;
+    co_bcast_begin_native(&call, reason);
+    assert_int_equal(skipped, before);
+    co_bcast_end(&call, COMM, reason, code);
+    assert_int_equal(skipped, in_all);
+}
+
+static void a_broadcast_of_natives_takes_a_number_if_it_is_made(void **state)
+{
+    int data[2];
+    (void)state;
+    expect_skipped(data, 2, CO_TOO_SMALL, MPI_SUCCESS, 1, 1);
+    expect_skipped(data, 2, CO_FOUND_SLOWER, MPI_SUCCESS + 1, 1, 1); // an error of one that took part
+    expect_skipped(data, 2, CO_TOO_SMALL, REFUSED, 1, 0);
+    expect_skipped(NULL, 2, CO_TOO_SMALL, REFUSED, 0, 0);
+    expect_skipped(NULL, 2, CO_TOO_SMALL, MPI_SUCCESS, 0, 1);
+    expect_skipped(data, 2, CO_BAD_ARGUMENT, REFUSED, 0, 0);
+    expect_skipped(data, 2, CO_BAD_ARGUMENT, MPI_SUCCESS, 0, 1);
+    expect_skipped(data, 0, CO_ZERO_BYTES, MPI_SUCCESS, 0, 0);
+    expect_skipped(data, 2, CO_ZERO_BYTES, MPI_SUCCESS, 0, 0);
+    expect_skipped(data, 2, CO_UNEQUAL_LENGTHS, MPI_SUCCESS, 0, 0); // which has one
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allgather_packs_the_side_that_needs_it),
         cmocka_unit_test(a_broadcast_packs_at_its_root_and_unpacks_what_came),
+        cmocka_unit_test(a_broadcast_of_natives_takes_a_number_if_it_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
