@@ -97,8 +97,8 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
                       int size, int rank);
 // By a member whose seed did not open, once all have tried: those that have one wait for its leave.
 void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
-// Native is to carry a broadcast: members that take it for their own length must know. `team` NULL: not open yet.
-void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team);
+// Native is to carry a broadcast: members that take it for their own length must know.
+void co_team_seed_skip(const struct co_team_seed *seed);
 void co_team_seed_unskip(const struct co_team_seed *seed);  // it was refused here
 size_t co_team_seed_bytes(const struct co_team_seed *seed); // memory of this process beside the struct
 void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened

@@ -54,7 +54,6 @@ void co_mcast_group_close(struct co_mcast_group *group)
 {
     co_early_drop_all(group);
     group->is_closing = true;
-    co_mcast_group_skips_follow(group, co_mcast_group_skipped(group));
     if (group->unreported_done > 0) {
         co_ack_send(group, group->left, 0);
     }
@@ -123,7 +122,7 @@ void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
     // Who waits in what was skipped may ask yet.
     bool may_be_asked =
-        seed->group == NULL && seed->broken == 0 && co_load_relaxed(&seed->skips) != 0; // relaxed: its own
+        seed->group == NULL && seed->broken == 0 && co_load_relaxed(&seed->skipped) != 0; // relaxed: its own
     if (seed->group != NULL || (may_be_asked && co_group_open(mcast, seed) == 0)) {
         co_mcast_group_close(seed->group);
     } else if (seed->broken == 0) {

@@ -128,11 +128,8 @@ void co_mcast_group_fail(struct co_mcast_group *group, int error);
 // members that let it go, before it may wait for others; by the thread of the program's calls.
 void co_mcast_seed_skip(struct co_mcast_seed *seed);
 void co_mcast_seed_unskip(struct co_mcast_seed *seed); // the last one: it was refused, and has not been made
-// That thread, where it is so: all operations that were called before the last one have begun.
-void co_mcast_seed_skips_follow(struct co_mcast_seed *seed);
-uint32_t co_mcast_group_skipped(const struct co_mcast_group *group); // how many so far; that thread or the holder
-// By the holder, where it was not so yet: what was called before the last of so many has begun by now.
-void co_mcast_group_skips_follow(struct co_mcast_group *group, uint32_t skipped);
+// By that thread, where operations start later than they are called: one is. How many were skipped before it.
+uint32_t co_mcast_group_call(struct co_mcast_group *group);
 // Before an operation starts that was called after so many. False: not yet, as for co_mcast_group_may_start.
 bool co_mcast_group_skip_to(struct co_mcast_group *group, uint32_t skipped);
 

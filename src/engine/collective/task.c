@@ -145,17 +145,6 @@ static bool is_held_up(const struct co_task *task)
            !(co_mcast_group_skip_to(team->group, task->skipped) && co_mcast_group_may_start(team->group));
 }
 
-// What was skipped so far follows what has begun, if all has that was called before: the calls are counted later than
-// the skips here, and earlier there.
-static void settle_skips(const struct co_team *team)
-{
-    atomic_thread_fence(memory_order_seq_cst); // with the one in co_team_seed_skip
-    uint32_t skipped = co_mcast_group_skipped(team->group);
-    if (co_load_relaxed(&team->called) == team->begun) { // relaxed: ordered by the line before
-        co_mcast_group_skips_follow(team->group, skipped);
-    }
-}
-
 static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_turn *turn)
 {
     struct co_task **link = &team->oldest;
@@ -165,7 +154,6 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         if (!task->has_begun && is_held_up(task)) {
             break;
         }
-        team->begun += !task->has_begun;
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;
@@ -183,17 +171,13 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         }
         complete(task);
     }
-    if (team->is_flat && team->group != NULL) {
-        settle_skips(team);
-    }
 }
 
 static void enqueue(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     assert(task->request.team_id == task->team->id);
-    co_add_relaxed(&task->team->called, 1); // relaxed: for who sees a later skip (N1 in skipped_numbers.c)
-    task->skipped = task->team->group != NULL ? co_mcast_group_skipped(task->team->group) : 0;
+    task->skipped = task->team->group != NULL ? co_mcast_group_call(task->team->group) : 0;
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
     co_add_relaxed(&engine->outstanding, 1);

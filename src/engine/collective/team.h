@@ -36,8 +36,6 @@ struct co_team {
     struct co_mcast_group *group; // leaders of teams on several nodes
     struct co_task *oldest, **newest;
     _Atomic unsigned outstanding;
-    _Atomic uint32_t called;          // operations so far,
-    uint32_t begun;                   // and of them: by the holder of the lock
     _Atomic int broken;               // -errno of the first failure: later calls fail at once
     bool is_closing;                  // freed when its last operation ends
     struct co_onesided_team onesided; // of the thread that calls

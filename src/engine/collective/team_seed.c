@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -114,14 +113,10 @@ void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int
 }
 
 // Where ranks share a host, those have numbers of their own in its memory, which know of no gaps.
-void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team)
+void co_team_seed_skip(const struct co_team_seed *seed)
 {
     if (seed->net != NULL && seed->facts.max_ranks_per_node == 1) {
         co_mcast_seed_skip(seed->net);
-        atomic_thread_fence(memory_order_seq_cst); // with the one in settle_skips: one of us sees the other
-        if (team == NULL || co_load_acquire(&team->outstanding) == 0) { // acquire K2
-            co_mcast_seed_skips_follow(seed->net);
-        }
     }
 }
 

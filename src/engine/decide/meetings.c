@@ -91,17 +91,6 @@ void co_meetings_count(struct co_meetings *trials, size_t bytes, uint64_t took_n
     }
 }
 
-// Since the last meeting.
-static uint64_t calls_since(const struct co_meetings *trials)
-{
-    return (uint32_t)trials->calls - trials->met_calls;
-}
-
-static uint64_t chances_since(const struct co_meetings *trials)
-{
-    return (uint32_t)trials->chances - trials->met_chances;
-}
-
 static void note_error(struct meeting *meeting, int error)
 {
     meeting->error = meeting->error == 0 ? error : meeting->error;
@@ -184,7 +173,7 @@ static uint64_t calls_in(uint64_t ns, uint64_t call_ns, uint64_t least, uint64_t
 static bool try_round(struct meeting *meeting, struct co_meeting_class *class)
 {
     const struct co_meetings *trials = meeting->trials;
-    bool is_apart = calls_since(trials) < OFTEN * chances_since(trials);
+    bool is_apart = trials->calls - trials->met_calls < OFTEN * (trials->chances - trials->met_chances);
     uint64_t both_ns = warm_up(meeting, 1, is_apart), batch_ns[CO_MEETING_WAYS] = {0, 0};
     if (both_ns < CO_MEETING_COST_NS) { // they were the first ones, and short all the same
         both_ns = warm_up(meeting, calls_in(CO_MEETING_COST_NS, both_ns, 1, CALLS_WARM), is_apart);
@@ -227,8 +216,9 @@ static uint64_t chances_until(const struct meeting *meeting, uint64_t cost_ns)
     uint64_t left_ns = left_of(meeting), lacks_ns = cost_ns > left_ns ? cost_ns - left_ns : 0;
     uint64_t least_ns = WORD_COSTS * trials->word_ns; // other communicators may have spent it by then
     lacks_ns = lacks_ns > least_ns ? lacks_ns : least_ns;
-    uint64_t chances = chances_since(trials), since_ns = co_clock_now_ns() - trials->met_ns;
-    uint64_t needed = lacks_ns * 100 / (since_ns / (chances == 0 ? 1 : chances) + 1) + 1;
+    uint64_t chances = trials->chances - trials->met_chances, since_ns = co_clock_now_ns() - trials->met_ns;
+    uint64_t each_ns = chances == 0 ? since_ns + 1 : since_ns / chances + 1;
+    uint64_t needed = lacks_ns * 100 / each_ns + 1;
     return needed < CHANCES_MOST ? needed : CHANCES_MOST;
 }
 
@@ -356,8 +346,8 @@ void co_meetings_hold(struct co_meetings *trials, struct co_engine *engine, stru
     co_counter_add(CO_COUNT_ADAPT_SPENT, rank == 0 ? took_ns : 0); // once a meeting
     trials->word_ns = meeting.calls == 0 ? took_ns : trials->word_ns;
     trials->met_ns = co_clock_now_ns();
-    trials->met_calls = (uint32_t)trials->calls;
-    trials->met_chances = (uint32_t)trials->chances;
+    trials->met_calls = trials->calls;
+    trials->met_chances = trials->chances;
     co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
     if (!goes_on) {
         co_counter_add(CO_COUNT_ADAPT_ENDED, 1);

@@ -29,8 +29,8 @@ struct co_meetings {
     uint64_t at_chances;
     struct co_meeting_classes *table; // NULL: none yet
     uint64_t met_ns;                  // rank 0: when the last meeting was,
-    uint32_t met_calls, met_chances;  // their low halves
-    uint64_t word_ns;                 // and what the last one without trials took
+    uint64_t met_calls, met_chances;
+    uint64_t word_ns; // and what the last one without trials took
 };
 
 // NULL: a communicator with such facts has none, or a setting says where its broadcasts go. 0 or -ENOMEM.

@@ -46,9 +46,9 @@ struct co_mcast_group {
     uint32_t *first_unit; // [count + 1]: units before member i; known once this member has used the team itself
     uint32_t next_operation;
     uint32_t started;                       // operations so far
+    _Atomic uint32_t called;                // where that is told before they start
     uint32_t skipped;                       // numbers of these that are gone by
     struct co_skipped_range *skips;         // the last ones, NULL: none
-    uint32_t skips_that_follow;             // on what has begun, for certain
     uint32_t skip_room, skip_count;         // for ranges; of them so far
     bool has_unequal_calls;                 // some root has let something go another way than this member
     int recent_roots[CO_RECENT_OPERATIONS]; // by the operation's number; -1: all members may send

@@ -19,7 +19,7 @@ struct co_mcast_seed {
     struct co_mcast_group *group;     // NULL: not open yet
     signed broken : 15;               // 0, or -errno: it can not be opened, and whoever asks is told
     unsigned is_even : 1, count : 16;
-    _Atomic uint32_t skips; // numbers that collectives took which have gone another way (skipped_numbers.c)
+    _Atomic uint32_t skipped; // numbers that collectives took which have gone another way (skipped_numbers.c)
     uint16_t ranks[];
 };
 

@@ -19,43 +19,26 @@
 #define SKIPS_LEAST 16
 #define SKIPS_MOST 8192
 
-// A seed's word is twice their count, and one more if all that was called before the last one has begun. One thread
-// writes it.
-static uint32_t count_in(uint32_t skips)
-{
-    return skips / 2;
-}
-
 void co_mcast_seed_skip(struct co_mcast_seed *seed)
 {
-    uint32_t skipped = count_in(co_load_relaxed(&seed->skips)); // relaxed: as it has written it
+    uint32_t skipped = co_load_relaxed(&seed->skipped); // relaxed: this thread alone writes it
     if (skipped < SKIPPED_MOST) {
-        co_store_release(&seed->skips, 2 * (skipped + 1)); // release N1: after the calls before it
+        co_store_release(&seed->skipped, skipped + 1); // release N1: after the calls before it
     }
 }
 
 void co_mcast_seed_unskip(struct co_mcast_seed *seed)
 {
-    uint32_t skipped = count_in(co_load_relaxed(&seed->skips)); // relaxed: likewise
+    uint32_t skipped = co_load_relaxed(&seed->skipped); // relaxed: likewise
     if (skipped < SKIPPED_MOST) {
-        co_store_release(&seed->skips, 2 * (skipped - 1)); // release N1
+        co_store_release(&seed->skipped, skipped - 1); // release N1
     }
 }
 
-void co_mcast_seed_skips_follow(struct co_mcast_seed *seed)
+uint32_t co_mcast_group_call(struct co_mcast_group *group)
 {
-    uint32_t skips = co_load_relaxed(&seed->skips); // relaxed: likewise
-    co_store_release(&seed->skips, skips | 1);      // release N1
-}
-
-uint32_t co_mcast_group_skipped(const struct co_mcast_group *group)
-{
-    return count_in(co_load_acquire(&group->seed->skips)); // acquire N1
-}
-
-void co_mcast_group_skips_follow(struct co_mcast_group *group, uint32_t skipped)
-{
-    group->skips_that_follow = skipped;
+    co_add_relaxed(&group->called, 1);             // relaxed: for who sees a later skip
+    return co_load_relaxed(&group->seed->skipped); // relaxed: this thread writes it
 }
 
 // Twice as many of them as there were, in their order. Where there is no memory, or there are too many, the eldest are
@@ -133,14 +116,12 @@ static bool is_in_a_range(const struct co_mcast_group *group, uint32_t number)
     return false;
 }
 
-// Those since the last operation, as far as they are known to follow it.
+// Those that follow the latest operation: not known while one is yet to start that was called before them.
 static uint32_t count_that_follow(const struct co_mcast_group *group)
 {
-    uint32_t skips = co_load_acquire(&group->seed->skips), skipped = count_in(skips); // acquire N1
-    if (skips % 2 == 0 && co_serial_before(group->skips_that_follow, skipped)) {
-        skipped = group->skips_that_follow;
-    }
-    return co_serial_before(group->skipped, skipped) ? skipped - group->skipped : 0;
+    uint32_t skipped = co_load_acquire(&group->seed->skipped); // acquire N1
+    uint32_t called = co_load_relaxed(&group->called);         // relaxed: all calls before the last of them are seen
+    return co_serial_before(group->started, called) ? 0 : skipped - group->skipped;
 }
 
 bool co_skipped_numbers_have(const struct co_mcast_group *group, uint32_t number)

@@ -49,7 +49,7 @@ void co_bcast_begin_native(struct co_bcast_call *call, enum co_reason reason)
 {
     bool is_native = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS && !is_of_nothing(call, reason);
     if (is_native && call->communicator != NULL && !may_be_refused(call, reason)) {
-        co_team_seed_skip(&call->communicator->seed, call->communicator->team);
+        co_team_seed_skip(&call->communicator->seed);
         call->is_skipped = true;
     }
 }
@@ -60,7 +60,7 @@ static void count_skipped(const struct co_bcast_call *call, enum co_reason reaso
     if (call->is_skipped && !took_part) {
         co_team_seed_unskip(&call->communicator->seed);
     } else if (!call->is_skipped && took_part && reason != CO_UNEQUAL_LENGTHS) {
-        co_team_seed_skip(&call->communicator->seed, call->communicator->team);
+        co_team_seed_skip(&call->communicator->seed);
     }
 }
 

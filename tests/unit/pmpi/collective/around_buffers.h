@@ -61,9 +61,8 @@ bool co_route_was_refused(int code)
 
 static int skipped; // numbers, but for those taken back
 
-void co_team_seed_skip(const struct co_team_seed *seed, const struct co_team *team)
+void co_team_seed_skip(const struct co_team_seed *seed)
 {
-    (void)team;
     skipped += seed == &communicator.seed;
 }
 
