@@ -112,7 +112,6 @@ struct co_shm_op {
     bool was_refused;       // a piece that the centre was to copy
     bool past_cache;        // too much for the cache: stores go past it
     uint64_t number;        // among the team's operations with bytes, from 1, and which call (shm_layout.h)
-    uint64_t stream;        // among those through the bulk ring
     unsigned looks;         // of a caller that waits for it
     bool has_met_other;     // a stream of the root's of another length: not to be waited for
     bool is_tried;          // its time counts (shm_trials.h)

@@ -153,8 +153,7 @@ static void clear(const struct co_shm_node *node, char *area, int count)
         uint64_t touched = co_load_relaxed(&control->touched); // relaxed: its member has left, with the lock
         for (unsigned ring = 0; ring < CO_SHM_RINGS; ring++) {
             if (touched & UINT64_C(1) << ring) {
-                const struct co_shm_ring_shape *slots = &shape.ring[ring];
-                __builtin_memset(lane + slots->offset, 0, (size_t)(slots->mask + 1) * slots->stride);
+                __builtin_memset(lane + shape.ring[ring].offset, 0, shape.ring[ring].bytes);
             }
         }
         __builtin_memset(lane, 0, sizeof *control);

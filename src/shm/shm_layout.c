@@ -8,7 +8,6 @@
 // Address space, not memory: pages of a team that never ran do not exist.
 #define SEGMENT_BYTES_MAX ((size_t)8 << 30)
 
-#define BULK_SLOTS_MAX (CO_SHM_LOAN_BYTES / CO_SHM_FRAGMENT)
 #define MAIL_STRIDE ((size_t)640) // five pairs of lines
 
 // How deep rings are: the first row that fits, and all that is left then for bulk. Small payloads have no other place
@@ -23,11 +22,23 @@ _Static_assert(sizeof(struct co_shm_control) + 16 * CO_LINE_PAIR + 4 * MAIL_STRI
                    CO_SHM_LANE_MIN,
                "the last row's lane");
 
+_Static_assert(CO_SHM_LOAN_ROOM % CO_SHM_PAGE == 0, "loans stand back to back");
 _Static_assert(MAIL_STRIDE < CO_SHM_INTRODUCTION, "a slot's length fits its word");
 
 static size_t round_up(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
+}
+
+// Those of a few slots have their place in the control.
+static size_t heads_bytes(size_t slots)
+{
+    return slots > CO_SHM_HEADS_HERE ? round_up(slots * sizeof(struct co_shm_head), CO_LINE_PAIR) : 0;
+}
+
+static size_t bulk_bytes(size_t slots)
+{
+    return slots * CO_SHM_FRAGMENT + heads_bytes(slots);
 }
 
 static size_t power_of_two_below(size_t number)
@@ -47,6 +58,7 @@ static void set_ring(struct co_shm_ring_shape *ring, size_t offset, size_t slots
     ring->head = (uint32_t)head;
     ring->payload = (uint32_t)(stride - head);
     ring->offset = offset;
+    ring->bytes = slots * stride;
 }
 
 static size_t bytes_before_bulk(unsigned depth)
@@ -69,18 +81,21 @@ void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_byt
     size_t room = lane_room(count, team_bytes), offset = sizeof(struct co_shm_control);
     unsigned depth = 0;
 
-    while (depth + 1 < DEPTHS && bytes_before_bulk(depth) + depths[depth].bulk * CO_SHM_FRAGMENT > room) {
+    while (depth + 1 < DEPTHS && bytes_before_bulk(depth) + bulk_bytes(depths[depth].bulk) > room) {
         depth++;
     }
     size_t bulk = power_of_two_below((room - bytes_before_bulk(depth)) / CO_SHM_FRAGMENT);
-    bulk = bulk > BULK_SLOTS_MAX ? BULK_SLOTS_MAX : bulk;
+    bulk = bulk_bytes(bulk) > room - bytes_before_bulk(depth) ? bulk / 2 : bulk;
+    bulk = bulk > CO_SHM_LOAN_SLOTS ? CO_SHM_LOAN_SLOTS : bulk;
 
     set_ring(&shape->ring[CO_SHM_LINES], offset, depths[depth].lines, CO_LINE_PAIR, sizeof(uint64_t));
     offset += depths[depth].lines * CO_LINE_PAIR;
     set_ring(&shape->ring[CO_SHM_MAIL], offset, depths[depth].mail, MAIL_STRIDE, sizeof(uint64_t));
     offset += depths[depth].mail * MAIL_STRIDE;
     set_ring(&shape->ring[CO_SHM_BULK], offset, bulk, CO_SHM_FRAGMENT, 0);
-    shape->lane_bytes = offset + bulk * CO_SHM_FRAGMENT;
+    shape->ring[CO_SHM_BULK].bytes += heads_bytes(bulk);
+    shape->heads = heads_bytes(bulk) > 0 ? offset + bulk * CO_SHM_FRAGMENT : offsetof(struct co_shm_control, heads);
+    shape->lane_bytes = offset + bulk_bytes(bulk);
     shape->area_bytes = round_up(shape->lane_bytes * (size_t)count, CO_SHM_PAGE);
 }
 
@@ -104,5 +119,5 @@ void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, 
     plan->loans = (uint32_t)(loans < CO_SHM_LOANS_MAX ? loans : CO_SHM_LOANS_MAX);
     plan->area_offset = plan->loan_offset + round_up(plan->loans * sizeof(struct co_shm_loan), CO_SHM_PAGE);
     plan->staging_offset = plan->area_offset + entries * plan->area_bytes;
-    plan->bytes = plan->staging_offset + plan->loans * CO_SHM_LOAN_BYTES;
+    plan->bytes = plan->staging_offset + plan->loans * CO_SHM_LOAN_ROOM;
 }

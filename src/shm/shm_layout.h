@@ -7,11 +7,13 @@
 //   area      lane[count]                                                       one team; its entry has its number
 //   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
 //   slot      word (8 bytes) | ... payload                                      number and length of an operation
+//   bulk      slot[slots] | head[slots]                                         payload back to back; whose it is
 //
 // Each part of the segment starts on a page, and so does an area; lanes stand one behind the other. A ring's slots are
-// numbered by ticks that only grow; tick t lives in slot t mod slots. The slots of the bulk ring are payload alone,
-// back to back: a counter in the control says how many are written, and a word beside it where the slots are, in the
-// lane or in a part of the node's staging that was lent.
+// numbered by ticks that only grow; tick t lives in slot t mod slots. The slots of the bulk ring have no words: a
+// counter in the control says how many are written, and a word beside it where the slots are, in the lane or in a part
+// of the node's staging that was lent. What an operation writes there is its stream; the head of its first slot says
+// which one it is.
 #ifndef CASTOFF_SHM_LAYOUT_H
 #define CASTOFF_SHM_LAYOUT_H
 
@@ -25,7 +27,7 @@
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 12
+#define CO_SHM_VERSION 13
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
@@ -35,10 +37,10 @@
 #define CO_SHM_CALL_BITS 2    // of an operation's number, below the count: which call it is
 #define CO_SHM_LENGTH_BITS 12 // of a slot's word, below the number
 #define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
-#define CO_SHM_NOTHING ((UINT64_C(1) << 40) - 2)                    // likewise, of a block without bytes
-#define CO_SHM_STREAMS 8                                            // whose length is remembered
-#define CO_SHM_STREAM_BITS 40                                       // of the length, below the word of the operation
+#define CO_SHM_HEADS_HERE 4
+#define CO_SHM_STREAM_BITS 40 // of the length, below the word of the operation
 #define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)
+#define CO_SHM_NOTHING ((UINT64_C(1) << 40) - 2) // likewise, of a block without bytes
 
 // Of a team's bytes so many are left for what each member keeps on its own heap (engine/collective/team.c).
 #define CO_SHM_MEMBER_HEAP ((size_t)960)
@@ -56,6 +58,12 @@ struct co_shm_header {
     uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too; their entries' likewise
     struct co_shm_measured measured;               // the first rank's, before a barrier
     pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
+};
+
+// Of a stream, beside its first slot. Stays as long as that.
+struct co_shm_head {
+    uint64_t stream; // the team, and the number of the operation, with its call
+    uint64_t bytes;  // of the block, as told
 };
 
 // Written by its process before the barrier of co_shm_node_open, constant afterwards.
@@ -111,11 +119,11 @@ struct co_shm_control {
     _Atomic uint64_t request_bytes;
     _Atomic uint64_t written;
     _Atomic uint64_t memory;
-    // The member: bit for each ring whose pages exist; number, and bytes of a block, of its last stream, and on the
-    // next line of its last ones.
+    // The member: bit for each ring whose pages exist; number, and bytes of a block, of its last stream; the heads of a
+    // bulk ring that has no more slots than these.
     _Atomic uint64_t touched;
     _Atomic uint64_t last_stream;
-    _Atomic uint64_t streams[CO_SHM_STREAMS];
+    struct co_shm_head heads[CO_SHM_HEADS_HERE];
     // The member and the centre of a star, by compare-and-swap: pieces not yet taken, or closed. The member alone:
     // pieces that it took and is done with.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
@@ -137,8 +145,8 @@ _Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
 _Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
-_Static_assert(offsetof(struct co_shm_control, last_stream) < CO_LINE_PAIR + CO_CACHE_LINE, "beside written");
 _Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
+_Static_assert(offsetof(struct co_shm_control, last_stream) < CO_LINE_PAIR + CO_CACHE_LINE, "beside written");
 _Static_assert(sizeof(struct co_shm_loan) == CO_CACHE_LINE, "one line for each loan");
 
 enum co_shm_ring { CO_SHM_LINES, CO_SHM_MAIL, CO_SHM_BULK, CO_SHM_RINGS };
@@ -150,10 +158,12 @@ struct co_shm_ring_shape {
     uint32_t head;    // payload starts here
     uint32_t payload; // bytes that fit
     size_t offset;    // from the start of the lane
+    size_t bytes;     // all of it from there
 };
 
 struct co_shm_shape {
     struct co_shm_ring_shape ring[CO_SHM_RINGS];
+    size_t heads; // of the bulk ring, from the start of the lane
     size_t lane_bytes;
     size_t area_bytes;
 };
@@ -178,6 +188,8 @@ void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_byt
 // What is lent at a time: as far as a writer is let ahead of its readers. Measured on two cores: they follow at full
 // speed, and with more ranks than cores each turn of a rank moves enough to be worth the switch.
 #define CO_SHM_LOAN_BYTES ((size_t)256 << 10)
+#define CO_SHM_LOAN_SLOTS (CO_SHM_LOAN_BYTES / CO_SHM_FRAGMENT)
+#define CO_SHM_LOAN_ROOM (CO_SHM_LOAN_BYTES + CO_SHM_LOAN_SLOTS * sizeof(struct co_shm_head)) // whole pages
 #define CO_SHM_LOANS_MAX 4096
 
 // The segment of a node with `size` ranks, at most `entries` teams at a time and staging_bytes to lend.

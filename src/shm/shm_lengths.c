@@ -5,9 +5,9 @@
 // its own.
 //
 // The length chooses the path, so such a member waits where nobody writes. It cannot take another operation's bytes for
-// its own: a slot is full for one number and one length only, and of a stream it looks at the first tick. Who waits
-// long looks at the other's next slots of the other rings, which stay until it has read them, and at what is remembered
-// of the last streams; what follows from that is shm_start.c's.
+// its own: a slot is full for one number and one length only, and of a stream it looks at the head. Who waits long
+// looks at the other's next slots of all rings, which stay until it has read them; what follows from that is
+// shm_start.c's.
 //
 // Members may also disagree which operations there are: a call of unequal blocks is one or several, by their lengths. A
 // member may then read what was given for another call, and wait for one that gives nothing more. So who waits long
@@ -49,20 +49,16 @@ static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ri
     return on_path(op, ring, is_introduction, length);
 }
 
-// Likewise of its last streams.
+// Likewise of its next stream.
 static size_t length_of_stream(const struct co_shm_op *op, int member)
 {
-    struct co_shm_control *control = co_shm_control(op->team, member);
-    uint64_t index = op->ring == CO_SHM_BULK ? op->stream : op->team->streams;
-    uint64_t word = co_load_acquire(&control->streams[index % CO_SHM_STREAMS]); // acquire N1
-    uint64_t own = co_shm_told_word(op->number, true) << CO_SHM_STREAM_BITS;
-    // A word has few bits of a number. Where ours is no stream, our entry is that of so many streams ago, and theirs,
-    // if it reads alike, is so, too.
-    uint64_t ours = co_load_relaxed(&co_shm_control(op->team, op->team->self)->streams[index % CO_SHM_STREAMS]);
-    bool is_old = op->ring != CO_SHM_BULK && (word ^ ours) >> (CO_SHM_STREAM_BITS + 1) == 0;
+    if (op->ring == CO_SHM_BULK && op->read > 0) {
+        return co_shm_block_told(op, member); // as it was met; the head may be gone
+    }
+    uint64_t tick = op->ring == CO_SHM_BULK ? op->tick : op->team->clock[CO_SHM_BULK];
+    size_t length = co_shm_stream_length(op, member, tick);
 
-    bool is_told = !is_old && (word ^ own) >> CO_SHM_STREAM_BITS == 0;
-    return is_told ? on_path(op, CO_SHM_BULK, false, (size_t)(word & CO_SHM_STREAM_MASK)) : 0;
+    return length == 0 ? 0 : on_path(op, CO_SHM_BULK, false, length);
 }
 
 // Behind all operations up to this one, before the next one: no call has this number.
@@ -114,8 +110,7 @@ size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past)
     if (*is_past) {
         return 0; // it gives nothing in it, or takes it for another call, whatever it knows of its length
     }
-    // Who has begun a stream of this number has told so.
-    size_t length = told >= co_shm_told_word(op->number, false) ? length_of_stream(op, member) : 0;
+    size_t length = length_of_stream(op, member);
     if (length == 0) {
         length = length_in_ring(op, member, CO_SHM_LINES);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The node's staging, lent in parts of CO_SHM_LOAN_BYTES to members that write much: more slots let a writer run
-// further ahead. Who gets nothing goes on in its own lane, so nobody ever waits for a loan. A loan outlives the
-// operation, for the next one, but anybody may take it over in between once the readers are done; the end of the team
-// returns it. A member that is killed keeps what it has until the segment goes. Once for each large operation.
+// The node's staging, lent in parts of CO_SHM_LOAN_BYTES to members that write much, or, where ranks share cores,
+// often: more slots let a writer run further ahead. Who gets nothing goes on in its own lane, so nobody ever waits for
+// a loan. A loan outlives the operation, for the next one, but anybody may take it over in between once the readers are
+// done; the end of the team returns it. A member that is killed keeps what it has until the segment goes. Once for each
+// large operation.
 #include "base/counters.h"
 #include "shm/shm_team.h"
 
@@ -18,6 +19,9 @@
 #define FIELD(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
 
 _Static_assert(CO_SHM_ENTRIES_MAX <= 1 << ENTRY_BITS, "an entry fits its field");
+
+#define SHORT_SLOTS 128 // for blocks that would do with the lane's own: fewer pages to be made
+#define SHORTAGES 16    // looks in vain, each a turn of the core given away, before a loan is worth making its pages
 
 enum { STATE_FREE, STATE_IN_USE, STATE_KEPT };
 
@@ -35,7 +39,7 @@ static uint64_t successor(uint64_t word, unsigned state, uint32_t entry, int cou
 
 static char *memory_of(const struct co_shm_node *node, uint32_t index)
 {
-    return (char *)node->segment.base + node->plan.staging_offset + (size_t)index * CO_SHM_LOAN_BYTES;
+    return (char *)node->segment.base + node->plan.staging_offset + (size_t)index * CO_SHM_LOAN_ROOM;
 }
 
 // Does nobody read there any more? When the word has changed meanwhile the answer is about nothing, and not used.
@@ -78,6 +82,11 @@ static bool take(struct co_shm_team *team, uint32_t index, unsigned state)
     return true;
 }
 
+static size_t own_bytes(const struct co_shm_team *team)
+{
+    return (size_t)(team->shape.ring[CO_SHM_BULK].mask + 1) * CO_SHM_FRAGMENT;
+}
+
 static void count_lent(const struct co_shm_node *node)
 {
     uint64_t lent = 0;
@@ -115,10 +124,21 @@ static void give_back(struct co_shm_team *team)
     team->loan = CO_SHM_NO_LOAN;
 }
 
-// As for a lane: asked for, a full /dev/shm is an answer and not a signal.
-static bool touch(const struct co_shm_team *team)
+// As many slots as the block is worth, if there were fewer. As for a lane: asked for, a full /dev/shm is an answer and
+// not a signal.
+static bool reach(struct co_shm_team *team, size_t bytes)
 {
-    return co_shm_segment_touch(memory_of(team->node, (uint32_t)team->loan), CO_SHM_LOAN_BYTES) == 0;
+    uint32_t slots = bytes >= own_bytes(team) / 8 ? CO_SHM_LOAN_SLOTS : SHORT_SLOTS;
+
+    if (slots <= team->lent_slots) {
+        return true;
+    }
+    size_t length = slots * (CO_SHM_FRAGMENT + sizeof(struct co_shm_head));
+    if (co_shm_segment_touch(memory_of(team->node, (uint32_t)team->loan), length) != 0) {
+        return false;
+    }
+    team->lent_slots = slots;
+    return true;
 }
 
 void co_shm_loan_begin(struct co_shm_team *team, size_t bytes)
@@ -128,15 +148,19 @@ void co_shm_loan_begin(struct co_shm_team *team, size_t bytes)
         uint64_t ours = successor(team->loan_word, STATE_IN_USE, team->entry, team->count);
         if (swap(loan, team->loan_word, ours)) {
             team->loan_word = ours;
+            (void)reach(team, bytes); // or fewer slots
             return;
         }
         team->loan = CO_SHM_NO_LOAN; // somebody needed it more
+        team->shortages = 0;
     }
-    size_t own = (size_t)(team->shape.ring[CO_SHM_BULK].mask + 1) * team->shape.ring[CO_SHM_BULK].payload;
-    if (bytes < own / 8 || own >= CO_SHM_LOAN_BYTES || team->count >= 1 << COUNT_BITS) {
+    size_t own = own_bytes(team);
+    bool is_short = team->node->shares_cores && team->shortages >= SHORTAGES;
+    if ((bytes < own / 8 && !is_short) || own >= CO_SHM_LOAN_BYTES || team->count >= 1 << COUNT_BITS) {
         return;
     }
-    if (take_any(team, bytes > own) && !touch(team)) {
+    team->lent_slots = 0;
+    if (take_any(team, bytes > own || is_short) && !reach(team, bytes)) {
         give_back(team);
     }
     co_counter_add(team->loan != CO_SHM_NO_LOAN ? CO_COUNT_SHM_LOANS : CO_COUNT_SHM_LOANS_REFUSED, 1);
@@ -167,7 +191,7 @@ void co_shm_loans_return(struct co_shm_node *node, uint32_t entry)
             !swap(&node->loans[i], word, busy)) {
             continue;
         }
-        co_shm_segment_erase(memory_of(node, i), CO_SHM_LOAN_BYTES);               // ours alone until the next line
+        co_shm_segment_erase(memory_of(node, i), CO_SHM_LOAN_ROOM);                // ours alone until the next line
         co_store_release(&node->loans[i].word, successor(busy, STATE_FREE, 0, 0)); // release L1: likewise
     }
 }

@@ -144,6 +144,7 @@ static void set_thresholds(struct co_shm_node *node, bool has_measured)
 {
     bool crowded = is_crowded(node), lends = node->plan.loans > 0;
 
+    node->shares_cores = crowded && lends;
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 
+#define FEW_SLOTS                                                                                                      \
+    32 // as deep as this a ring of slots with words costs no more turns of the core than the bulk ring saves
 #define LOOK_EVERY 64 // turns of a waiting caller
 #define PAST_MOVES 4  // of who finds all that the other gave: one may end where it began
 
@@ -39,11 +41,21 @@ static void take_ticks(struct co_shm_op *op, unsigned ring, uint64_t ticks)
     team->clock[ring] += ticks;
 }
 
-static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
+// Where ranks share cores a root should get far ahead before it gives its core away to those that wait for it: the bulk
+// ring gets as many slots as that takes.
+static bool is_shallow(const struct co_shm_op *op, unsigned ring)
 {
-    return bytes <= team->shape.ring[CO_SHM_LINES].payload  ? CO_SHM_LINES
-           : bytes <= team->shape.ring[CO_SHM_MAIL].payload ? CO_SHM_MAIL
-                                                            : CO_SHM_BULK;
+    return op->team->node->shares_cores && op->call == CO_SHM_BCAST && op->team->shape.ring[ring].mask + 1 < FEW_SLOTS;
+}
+
+static unsigned ring_for(const struct co_shm_op *op)
+{
+    for (unsigned ring = CO_SHM_LINES; ring < CO_SHM_BULK; ring++) {
+        if (op->bytes <= op->team->shape.ring[ring].payload && !is_shallow(op, ring)) {
+            return ring;
+        }
+    }
+    return CO_SHM_BULK;
 }
 
 // Of equal blocks: unequal ones some members may have none of, and no word from them.
@@ -73,7 +85,7 @@ static void choose_path(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
     bool is_bcast = op->call == CO_SHM_BCAST, is_allgather = op->call == CO_SHM_ALLGATHER;
-    unsigned ring = ring_for(team, op->bytes);
+    unsigned ring = ring_for(op);
 
     op->sequence = 0;
     op->is_tried = false;
@@ -90,7 +102,6 @@ static void choose_path(struct co_shm_op *op)
     } else {
         size_t payload = team->shape.ring[ring].payload;
         take_ticks(op, ring, (op->bytes + payload - 1) / payload);
-        op->stream = ring == CO_SHM_BULK ? team->streams++ : 0;
         op->step = ring == CO_SHM_BULK  ? co_shm_stream_step
                    : op->blocks != NULL ? co_shm_allgatherv_slot_step
                                         : co_shm_slot_step;
@@ -218,7 +229,6 @@ static void adopt(struct co_shm_op *op, size_t bytes)
 
     team->clock[op->ring] = op->tick;
     team->sequence -= co_shm_op_is_large(op);
-    team->streams -= op->ring == CO_SHM_BULK;
     if (co_shm_op_take_length(op, bytes) != 0) {
         op->step = no_memory_step;
         return;

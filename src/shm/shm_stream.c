@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bcast, allgather and gather of more than a slot: the block is written into the bulk ring and read from it at the same
-// time. Slots have no flags: a counter says how many are written. A reader that lags learns of many slots by one look,
-// and a counter that nobody looks at stays in its writer's cache; with a flag for each, every slot costs both sides the
-// way between two caches. Where the slots are, in the lane or in a loan, the writer alone decides and tells beside the
-// counter. Hot.
+// Bcast, allgather and gather through the bulk ring: the block is written there and read at the same time. Slots have
+// no flags: a counter says how many are written, and a head beside the first one which operation's they are. A reader
+// that lags learns of many slots by one look, and a counter that nobody looks at stays in its writer's cache; with a
+// flag for each, every slot costs both sides the way between two caches. Who does not lag finds beside the counter what
+// the head says. Where the slots are, in the lane or in a loan, the writer alone decides and tells there, too. Hot.
 #include "shm/shm_team.h"
 
 #include <errno.h>
 
 #define WRITE_TICKS (((size_t)32 << 10) / CO_SHM_FRAGMENT) // told at once: few enough for the reader to begin early
 #define TURN_TICKS (((size_t)16 << 10) / CO_SHM_FRAGMENT)  // read of one member before the next one's turn
+
+#define ENTRY_SHIFT 52 // above an operation's number
+
+_Static_assert(CO_SHM_ENTRIES_MAX <= 1 << (64 - ENTRY_SHIFT), "an entry fits beside it");
 
 enum { PHASE_BEGIN, PHASE_SWITCH, PHASE_FLOW };
 
@@ -19,11 +23,12 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// That a member's block fills. Of unequal blocks all but the largest have fewer than the operation; the rest is
-// skipped.
+// That a member's block fills; without bytes it has a head all the same. Of unequal blocks all but the largest have
+// fewer than the operation; the rest is skipped.
 static uint64_t ticks_of(const struct co_shm_op *op, int member)
 {
-    return (co_shm_block_bytes(op, member) + CO_SHM_FRAGMENT - 1) / CO_SHM_FRAGMENT;
+    size_t bytes = co_shm_block_bytes(op, member);
+    return bytes == 0 ? 1 : (bytes + CO_SHM_FRAGMENT - 1) / CO_SHM_FRAGMENT;
 }
 
 // Bytes of `ticks` fragments of a member's block from `first` on; the last one is shorter.
@@ -42,15 +47,17 @@ static char *own_slots(const struct co_shm_team *team)
 static bool use_memory(struct co_shm_team *team)
 {
     char *lent = co_shm_loan_memory(team), *slots = lent ? lent : own_slots(team);
-    uint64_t count = lent ? CO_SHM_LOAN_BYTES / CO_SHM_FRAGMENT : team->shape.ring[CO_SHM_BULK].mask + 1;
+    uint64_t count = lent ? team->lent_slots : team->shape.ring[CO_SHM_BULK].mask + 1;
 
-    if (slots == team->slots) {
+    if (slots == team->slots && count == team->slot_mask + 1) {
         return true;
     }
     if (team->granted[CO_SHM_BULK] < team->stream_end && !co_shm_ask_credit(team, CO_SHM_BULK, team->stream_end, 1)) {
         return false;
     }
     team->slots = slots;
+    team->heads = (struct co_shm_head *)(lent ? lent + count * CO_SHM_FRAGMENT
+                                              : co_shm_lane(team, team->self) + team->shape.heads);
     team->slot_mask = count - 1;
     // relaxed: published by release W1 with the first tick that is there
     co_store_relaxed(&co_shm_control(team, team->self)->memory,
@@ -75,14 +82,39 @@ static void copy_home(const struct co_shm_op *op, char *to, const char *from, si
     }
 }
 
+// Which stream it is, of all that are ever written there: lent slots may hold what another team has left.
+static uint64_t stream_of(const struct co_shm_op *op)
+{
+    return (uint64_t)op->team->entry << ENTRY_SHIFT | op->number;
+}
+
+// The same in few bits, with the length.
+static uint64_t last_stream_word(const struct co_shm_op *op, int member)
+{
+    return op->number << CO_SHM_STREAM_BITS | (co_shm_block_told(op, member) & CO_SHM_STREAM_MASK);
+}
+
+static void write_head(const struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    team->heads[op->tick & team->slot_mask] =
+        (struct co_shm_head){.stream = stream_of(op), .bytes = co_shm_block_told(op, team->self)};
+    // relaxed: published by release W1
+    co_store_relaxed(&co_shm_control(team, team->self)->last_stream, last_stream_word(op, team->self));
+}
+
 static size_t write_some(struct co_shm_op *op, bool reads)
 {
     struct co_shm_team *team = op->team;
     uint64_t tick = op->tick + op->written, slots = team->slot_mask + 1, own_ticks = ticks_of(op, team->self);
     uint64_t left = own_ticks - least(op->written, own_ticks);
 
-    if (left == 0 ||
-        (tick >= team->granted[CO_SHM_BULK] + slots && !co_shm_ask_credit(team, CO_SHM_BULK, tick, slots))) {
+    if (left == 0) {
+        return 0;
+    }
+    if (tick >= team->granted[CO_SHM_BULK] + slots && !co_shm_ask_credit(team, CO_SHM_BULK, tick, slots)) {
+        team->shortages++;
         return 0;
     }
     uint64_t slot = tick & team->slot_mask;
@@ -90,6 +122,9 @@ static size_t write_some(struct co_shm_op *op, bool reads)
     ticks = least(ticks, team->granted[CO_SHM_BULK] + slots - tick);
     size_t offset = (size_t)op->written * CO_SHM_FRAGMENT, length = length_of(op, team->self, op->written, ticks);
     memcpy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
+    if (op->written == 0) {
+        write_head(op);
+    }
     op->written = ticks == left ? op->ticks : op->written + ticks;
     team->stream_end = op->tick + op->written;
     // release W1: the payload, and where it is.
@@ -103,15 +138,42 @@ static size_t write_some(struct co_shm_op *op, bool reads)
             copy_home(op, own + offset, op->mine + offset, length);
         }
     }
-    return length;
+    return (size_t)ticks * CO_SHM_FRAGMENT;
 }
 
 // Where a member's slots are stands in memory that its process can write to as it likes. Of fewer than four none would
 // ever be read.
 static bool is_inside(const struct co_shm_team *team, uint64_t offset, unsigned order)
 {
-    uint64_t places = team->node->segment.bytes / CO_SHM_FRAGMENT, slots = UINT64_C(1) << order;
-    return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * CO_SHM_FRAGMENT;
+    size_t slot = CO_SHM_FRAGMENT + sizeof(struct co_shm_head); // and its head
+    uint64_t places = team->node->segment.bytes / slot, slots = UINT64_C(1) << order;
+    return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * slot;
+}
+
+struct slots {
+    char *first;
+    const struct co_shm_head *heads;
+    uint64_t mask; // their number - 1
+};
+
+// Of a member, since acquire W1 of a tick that this one has not consumed: until then they stay.
+static bool find_slots(struct co_shm_team *team, int member, struct slots *slots)
+{
+    uint64_t memory = co_load_relaxed(&co_shm_control(team, member)->memory); // relaxed: published by release W1
+    uint64_t offset = memory - memory % CO_CACHE_LINE;
+    unsigned order = (unsigned)(memory % CO_CACHE_LINE);
+    char *lane = co_shm_lane(team, member), *first = (char *)team->node->segment.base + offset;
+    const struct co_shm_ring_shape *ring = &team->shape.ring[CO_SHM_BULK];
+
+    if (!is_inside(team, offset, order)) {
+        co_shm_team_break(team, -EPROTO);
+        return false;
+    }
+    slots->mask = (UINT64_C(1) << order) - 1;
+    slots->first = first;
+    bool is_lane = first == lane + ring->offset && slots->mask == ring->mask;
+    slots->heads = (const void *)(is_lane ? lane + team->shape.heads : first + (slots->mask + 1) * CO_SHM_FRAGMENT);
+    return true;
 }
 
 // Up to `most` ticks of `peer`, from fragment `first` of its block on; how many.
@@ -127,57 +189,46 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
             return 0;
         }
     }
-    uint64_t memory = co_load_relaxed(&control->memory); // relaxed: since acquire W1 it stays until we consume
-    uint64_t offset = memory - memory % CO_CACHE_LINE;
-    if (!is_inside(team, offset, (unsigned)(memory % CO_CACHE_LINE))) {
-        co_shm_team_break(team, -EPROTO);
+    struct slots slots;
+    if (!find_slots(team, peer, &slots)) {
         return 0;
     }
-    uint64_t slots = UINT64_C(1) << (memory % CO_CACHE_LINE), slot = tick & (slots - 1);
-    op->least_slots = least(op->least_slots, slots);
-    uint64_t ticks = least(least(op->remote - tick, slots - slot), least(most, slots / 4));
-    copy_home(op, block + first * CO_SHM_FRAGMENT, (char *)team->node->segment.base + offset + slot * CO_SHM_FRAGMENT,
+    uint64_t count = slots.mask + 1, slot = tick & slots.mask;
+    op->least_slots = least(op->least_slots, count);
+    uint64_t ticks = least(least(op->remote - tick, count - slot), least(most, count / 4));
+    copy_home(op, block + first * CO_SHM_FRAGMENT, slots.first + slot * CO_SHM_FRAGMENT,
               length_of(op, peer, first, ticks));
     return ticks;
 }
 
-// Of a member that gives in it, or not.
-static uint64_t stream_word(const struct co_shm_op *op, int member, bool gives)
+size_t co_shm_stream_length(const struct co_shm_op *op, int member, uint64_t tick)
 {
-    uint64_t bytes = co_shm_block_told(op, member) & CO_SHM_STREAM_MASK;
+    struct slots slots;
 
-    return co_shm_told_word(op->number, gives) << CO_SHM_STREAM_BITS | bytes;
+    // acquire W1: the head
+    if (co_load_acquire(&co_shm_control(op->team, member)->written) <= tick || !find_slots(op->team, member, &slots)) {
+        return 0;
+    }
+    const struct co_shm_head *head = &slots.heads[tick & slots.mask];
+    return head->stream == stream_of(op) ? (size_t)head->bytes : 0;
 }
 
-// Of the member's streams the one in place of ours is for another call of the same operation, or it gives nothing in
-// it.
-static bool is_for_other_call(const struct co_shm_op *op, const struct co_shm_control *control)
-{
-    // acquire N1
-    uint64_t word = co_load_acquire((_Atomic uint64_t *)&control->streams[op->stream % CO_SHM_STREAMS]);
-    uint64_t other = (word ^ stream_word(op, op->team->self, true)) >> CO_SHM_STREAM_BITS;
-
-    return other != 0 && other >> (CO_SHM_CALL_BITS + 1) == 0;
-}
-
-// The first tick of a member's block has come, and is this operation's. False: there is none, or it is another call's,
-// or the root has another length, to which the operation goes over before it comes here again
-// (co_shm_op_look_at_lengths).
+// A member's stream has come. False: it has not, or what is there is another call's, or the block has another length:
+// the root's, to which the operation goes over before it comes here again (co_shm_op_look_at_lengths).
 static bool meet(struct co_shm_op *op, int member)
 {
     struct co_shm_control *control = co_shm_control(op->team, member);
-    bool is_past;
 
-    if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: its length
+    if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: which stream it is
         return false;
     }
-    if (co_load_relaxed(&control->last_stream) ==
-        stream_word(op, member, true)) { // relaxed: a later one has another number
+    // relaxed: a later one has another number
+    if (co_load_relaxed(&control->last_stream) == last_stream_word(op, member)) {
         return true;
     }
-    size_t bytes = co_shm_length_of(op, member, &is_past);
+    size_t bytes = co_shm_stream_length(op, member, op->tick);
     op->has_met_other = bytes != 0 && bytes != co_shm_block_told(op, member);
-    return !op->has_met_other && !is_for_other_call(op, control);
+    return bytes != 0 && !op->has_met_other;
 }
 
 // The root's block.
@@ -268,16 +319,9 @@ static void begin(struct co_shm_op *op, bool writes)
     }
     op->remote = 0;
     op->least_slots = UINT64_MAX;
-    struct co_shm_control *control = co_shm_control(op->team, op->team->self);
-    uint64_t word = stream_word(op, op->team->self, co_shm_op_gives(op));
-    co_store_relaxed(&control->last_stream, word); // relaxed: published by release W1
-    // release N1: all of the operations before, for who finds that this member is past his.
-    co_store_release(&control->streams[op->stream % CO_SHM_STREAMS], word);
     co_shm_op_tell(op);
     if (writes) {
         co_shm_loan_begin(op->team, co_shm_block_bytes(op, op->team->self));
-    } else if (op->call == CO_SHM_ALLGATHER) {
-        co_store_release(&control->written, op->tick + op->ticks); // release W1: a block without bytes is here
     }
 }
 
@@ -302,8 +346,7 @@ static int end(struct co_shm_op *op, bool writes)
 int co_shm_stream_step(struct co_shm_op *op)
 {
     bool is_root = op->root == op->team->self; // of an allgather everyone is
-    bool writes = op->call == CO_SHM_ALLGATHER ? co_shm_block_bytes(op, op->team->self) > 0
-                                               : is_root == (op->call == CO_SHM_BCAST);
+    bool writes = op->call == CO_SHM_ALLGATHER || is_root == (op->call == CO_SHM_BCAST);
     bool reads = op->call == CO_SHM_ALLGATHER || !writes;
     size_t moved = 0;
 

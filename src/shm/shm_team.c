@@ -125,7 +125,7 @@ int co_shm_touch_ring(struct co_shm_team *team, unsigned ring)
 {
     const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
     size_t first = ring == CO_SHM_LINES ? 0 : shape->offset;
-    size_t length = shape->offset + (size_t)(shape->mask + 1) * shape->stride - first;
+    size_t length = shape->offset + shape->bytes - first;
     char *lane = co_shm_lane(team, team->self);
 
     team->touched |= 1u << ring;

@@ -43,12 +43,15 @@ struct co_shm_team {
     uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
     int laggard;                    // member that was last when credit was asked for
     char *slots;                    // of our bulk ring; NULL: none told yet
+    struct co_shm_head *heads;      // and theirs
+    uint32_t lent_slots;            // of the loan
+    uint32_t shortages;             // looks for a free slot that found none
     uint64_t slot_mask;             // their number - 1
     uint64_t stream_end;            // bulk tick after the last one we wrote
     int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
     uint64_t loan_word;             // its word, as we wrote it last
     uint64_t number;                // of operations begun, those without bytes left out: none is given twice
-    uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
+    uint64_t sequence;              // large operations begun
     uint64_t ways, all_came;        // ways asked for (shm_agree.c), and those that every member has come to
     uint64_t tried_ns;              // when the call of the trials that is under way began
     uint32_t tried;                 // calls of the trials so far
@@ -224,6 +227,8 @@ int co_shm_allgather_line_step(struct co_shm_op *op);
 int co_shm_allgatherv_slot_step(struct co_shm_op *op);
 int co_shm_slot_step(struct co_shm_op *op);
 int co_shm_stream_step(struct co_shm_op *op);
+// What the member says of this operation's stream, which it has written from `tick` on, about its length; 0: nothing.
+size_t co_shm_stream_length(const struct co_shm_op *op, int member, uint64_t tick);
 
 // shm_nontemporal_copy.c: like memcpy, for bytes that nobody will find in the cache.
 void co_shm_copy_nontemporal(char *to, const char *from, size_t bytes);

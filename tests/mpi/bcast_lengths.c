@@ -6,11 +6,13 @@
 // expect: same errors and bytes in every mode
 // arguments: in-a-row
 // arguments: strided
+// arguments: far-behind
 // taken: MPI_Bcast
 #include "oracle/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define UNTOUCHED 0x5a
 
@@ -61,6 +63,18 @@ static void broadcast(int root, int given, int room, unsigned others)
     }
 }
 
+// Many in a row, which the root has begun before the others look at the first: what it gave is there for all of them.
+static void fall_behind(int root, int given, int room)
+{
+    if (rank != root) {
+        usleep(50000);
+    }
+    for (int i = 0; i < 40; i++) {
+        broadcast(root, given, room, ~0u);
+    }
+    broadcast(root, 3000, 3000, 0);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -75,7 +89,13 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     buffer = malloc((size_t)lengths[LENGTHS - 1] * (size_t)spread);
     co_test_expect(buffer != NULL, "memory");
-    for (int given = 0; given < LENGTHS; given++) {
+    bool falls_behind = argc > 1 && strcmp(argv[1], "far-behind") == 0;
+    for (int given = 0; given < LENGTHS && falls_behind; given++) {
+        for (int room = given + 1; room < LENGTHS && lengths[room] < 100000; room++) {
+            fall_behind((given + room) % size, lengths[given], lengths[room]);
+        }
+    }
+    for (int given = 0; given < LENGTHS && !falls_behind; given++) {
         for (int room = 0; room < LENGTHS; room++) {
             int root = (given + room) % size;
             broadcast(root, lengths[given], lengths[room], given % 2 == 0 ? ~0u : 1u << (root + 1) % size);

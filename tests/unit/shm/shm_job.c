@@ -309,6 +309,7 @@ int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_func
                     .size = options->size,
                     .team_bytes = options->team_bytes ? options->team_bytes : 65536,
                     .staging_bytes = options->staging_bytes,
+                    .cores = options->cores,
                     .single_copy = options->single_copy,
                     .single_copy_min = options->single_copy_min ? options->single_copy_min : 16384,
                     .watched_most = options->by_number ? 0 : options->size,

@@ -33,6 +33,7 @@ struct shm_job_options {
     int single_copy;
     bool by_number; // peers are watched by process number, without descriptors
     size_t single_copy_min, team_bytes, staging_bytes;
+    int cores; // of the node; 0: the machine's
     const void *argument;
 };
 

@@ -29,10 +29,15 @@ static void check_shape(int count, size_t team_bytes)
         assert_int_equal(ring->stride % CO_CACHE_LINE, 0);
         assert_true(ring->head >= (i == CO_SHM_BULK ? 0 : sizeof(uint64_t)));
         assert_true(ring->head + ring->payload <= ring->stride);
-        end = ring->offset + (size_t)slots * ring->stride;
+        assert_true(ring->bytes >= (size_t)slots * ring->stride);
+        end = ring->offset + ring->bytes;
     }
     assert_true(shape.ring[CO_SHM_MAIL].payload > shape.ring[CO_SHM_LINES].payload);
-    assert_int_equal(shape.ring[CO_SHM_BULK].payload, CO_SHM_FRAGMENT); // a stream has no heads
+    assert_int_equal(shape.ring[CO_SHM_BULK].payload, CO_SHM_FRAGMENT); // a slot has no head in it
+    uint64_t heads = shape.ring[CO_SHM_BULK].mask + 1;
+    bool are_here = shape.heads == offsetof(struct co_shm_control, heads) && heads == CO_SHM_HEADS_HERE;
+    assert_true(are_here || shape.heads == shape.ring[CO_SHM_BULK].offset + (size_t)heads * CO_SHM_FRAGMENT);
+    assert_true(are_here || shape.heads + (size_t)heads * sizeof(struct co_shm_head) <= end);
     assert_true(end <= shape.lane_bytes);
     assert_int_equal(shape.lane_bytes % CO_LINE_PAIR, 0);
     assert_true(shape.area_bytes >= shape.lane_bytes * (size_t)count);
@@ -110,7 +115,7 @@ static void the_segment_holds_every_team(void **state)
         assert_int_equal(plan.area_offset % CO_SHM_PAGE, 0);
         assert_int_equal(plan.staging_offset, plan.area_offset + plan.entries * plan.area_bytes);
         assert_int_equal(plan.loans * CO_SHM_LOAN_BYTES, 8 << 20);
-        assert_int_equal(plan.bytes, plan.staging_offset + (8 << 20));
+        assert_int_equal(plan.bytes, plan.staging_offset + plan.loans * CO_SHM_LOAN_ROOM);
         for (int count = 1; count <= size; count++) {
             struct co_shm_shape shape;
             co_shm_shape_compute(&shape, count, 1 << 20);
@@ -132,12 +137,12 @@ static void a_small_memory_gets_few_entries(void **state)
 }
 
 // Changing any of these needs a new CO_SHM_VERSION.
-static void version_twelve_is_as_it_was(void **state)
+static void version_thirteen_is_as_it_was(void **state)
 {
     struct co_shm_shape shape;
 
     (void)state;
-    assert_int_equal(CO_SHM_VERSION, 12);
+    assert_int_equal(CO_SHM_VERSION, 13);
     assert_int_equal(offsetof(struct co_shm_header, measured), 80 + CO_SHM_ENTRIES_MAX / 8);
     assert_int_equal(offsetof(struct co_shm_header, taken_areas), 80);
     co_shm_shape_compute(&shape, 4, 1 << 20);
@@ -147,8 +152,9 @@ static void version_twelve_is_as_it_was(void **state)
     assert_int_equal(shape.ring[CO_SHM_MAIL].payload, 632);
     assert_int_equal(shape.ring[CO_SHM_BULK].offset, 512 + 64 * 128 + 16 * 640);
     assert_int_equal(CO_SHM_LOAN_BYTES, 512 * CO_SHM_FRAGMENT);
+    assert_int_equal(CO_SHM_LOAN_ROOM, 512 * (512 + 16));
     assert_int_equal(shape.ring[CO_SHM_BULK].mask, 255);
-    assert_int_equal(shape.lane_bytes, 512 + 64 * 128 + 16 * 640 + 256 * 512);
+    assert_int_equal(shape.lane_bytes, 512 + 64 * 128 + 16 * 640 + 256 * (512 + 16));
     assert_int_equal(offsetof(struct co_shm_header, version), 8);
     assert_int_equal(offsetof(struct co_shm_process, probe_address), 16);
     assert_int_equal(offsetof(struct co_shm_process, started), 32);
@@ -159,7 +165,8 @@ static void version_twelve_is_as_it_was(void **state)
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, copied), 2 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, memory), 128 + 5 * 8);
-    assert_int_equal(offsetof(struct co_shm_control, streams), 128 + 8 * 8);
+    assert_int_equal(offsetof(struct co_shm_control, heads), 128 + 8 * 8);
+    assert_int_equal(sizeof(struct co_shm_head), 2 * 8);
     assert_int_equal(offsetof(struct co_shm_control, touched), 128 + 6 * 8);
     assert_int_equal(offsetof(struct co_shm_control, way), 64);
     assert_int_equal(offsetof(struct co_shm_control, took_ns), 64 + 8);
@@ -178,7 +185,7 @@ int main(void)
         cmocka_unit_test(a_small_memory_gets_few_entries),
         cmocka_unit_test(a_team_keeps_within_its_bytes),
         cmocka_unit_test(more_bytes_make_deeper_rings),
-        cmocka_unit_test(version_twelve_is_as_it_was),
+        cmocka_unit_test(version_thirteen_is_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,9 +75,6 @@ static int any_two_lengths(struct shm_rank *self)
         size_t room = lengths[(others >> (4 * self->rank)) % LENGTHS];
         bool agree = shm_job_draw(&state) % 2 != 0;
         SHM_CHECK(check_bcast(self, team, operation++, root, given, agree ? given : room) == 0);
-        if (turn % CO_SHM_STREAMS == 0) {
-            shm_job_barrier(self); // nobody is further ahead than is remembered
-        }
     }
     shm_job_barrier(self);
     SHM_CHECK(shm_job_check_allgather(self, team, operation, 3000) == 0);
@@ -121,57 +118,47 @@ static int root_is_ahead(struct shm_rank *self)
     return 0;
 }
 
-// More streams than are remembered: the one that lags cannot know any more, and says so.
-static int forgotten(struct shm_rank *self)
+// As far as there are slots: what is written says of which length it is for as long as somebody has to read it.
+static int root_is_far_ahead(struct shm_rank *self)
 {
-    struct co_shm_team *team;
-    char buffer[1000] = {0};
-    struct co_shm_op op;
-
-    SHM_CHECK(shm_job_open_team(self, &team, 9) == 0);
-    for (int i = 0; self->rank == 0 && i <= CO_SHM_STREAMS; i++) {
-        co_shm_bcast_start(&op, team, 0, buffer, 700);
-        SHM_CHECK(co_shm_op_progress(&op) == 1);
-    }
-    shm_job_barrier(self);
-    if (self->rank == 1) {
-        co_shm_bcast_start(&op, team, 0, buffer, 100);
-        SHM_CHECK(finish(&op) == -EMSGSIZE);
-    }
-    shm_job_barrier(self);
-    co_shm_team_close(team);
+    SHM_CHECK(run_ahead(self, 1, 700, 100, 700, 60) == 0);
+    SHM_CHECK(run_ahead(self, 2, 700, 5000, 700, 60) == 0);
+    SHM_CHECK(run_ahead(self, 3, 5000, 700, 700, 60) == 0);
+    SHM_CHECK(run_ahead(self, 4, 100, 5000, 700, 60) == 0);
     return 0;
 }
 
-// The numbers of an operation and of a stream of long ago read alike in what is remembered of streams: who waits for
-// the late root does not take that stream's length for its own.
-static int long_ago(struct shm_rank *self)
+// Slots hold what was there before: a head that another operation, or another team, has left is not ours.
+static int heads_of_others(struct shm_rank *self)
 {
-    enum { NUMBER_BITS = 64 - CO_SHM_STREAM_BITS - 1 - CO_SHM_CALL_BITS, LOOKS = 1000 };
-    struct co_shm_team *team;
-    char buffer[1000] = {0};
+    struct co_shm_team *team, *other;
+    char buffer[700];
     struct co_shm_op op;
 
-    SHM_CHECK(shm_job_open_team(self, &team, 10) == 0);
-    for (int i = 0; i < CO_SHM_STREAMS; i++) {
-        SHM_CHECK(check_bcast(self, team, (uint64_t)i, 0, 700, 700) == 0);
-    }
-    team->number = UINT64_C(1) << NUMBER_BITS; // the first stream was of the number 1
-    shm_job_barrier(self);
+    SHM_CHECK(shm_job_open_team(self, &team, 10) == 0 && shm_job_open_team(self, &other, 11) == 0);
+    SHM_CHECK(check_bcast(self, other, 0, 0, 700, 700) == 0);
     if (self->rank == 0) {
+        SHM_CHECK(check_bcast(self, team, 0, 0, 700, 700) == 0);
         shm_job_barrier(self);
-        shm_job_fill(buffer, CO_SHM_STREAMS, 0, 100);
-    }
-    co_shm_bcast_start(&op, team, 0, buffer, 100);
-    for (int i = 0; self->rank == 1 && i < LOOKS; i++) {
-        SHM_CHECK(co_shm_op_progress(&op) == 0 && co_shm_op_look_at_lengths(&op) == 0 && op.bytes == 100);
-    }
-    if (self->rank == 1) {
+    } else {
         shm_job_barrier(self);
+        co_shm_bcast_start(&op, team, 0, buffer, 600);
+        SHM_CHECK(co_shm_stream_length(&op, 0, 0) == 700);
+        SHM_CHECK(co_shm_stream_length(&op, 0, 2) == 0 && co_shm_stream_length(&op, 1, 0) == 0); // not written
+        struct co_shm_head *head = (void *)(co_shm_lane(team, 0) + team->shape.heads), was = *head;
+        const struct co_shm_head *its = (void *)(co_shm_lane(other, 0) + other->shape.heads); // of the same number
+        const struct co_shm_head others[] = {{was.stream + 1, 700}, *its, {0, 0}};
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            *head = others[i];
+            SHM_CHECK(co_shm_stream_length(&op, 0, 0) == 0);
+        }
+        *head = was;
+        SHM_CHECK(finish(&op) == CO_SHM_TRUNCATED);
+        free(op.whole);
     }
-    SHM_CHECK(finish(&op) == 1 && shm_job_holds(buffer, CO_SHM_STREAMS, 0, 100));
     shm_job_barrier(self);
     co_shm_team_close(team);
+    co_shm_team_close(other);
     return 0;
 }
 
@@ -269,13 +256,22 @@ static int unequal_ones_end(struct shm_rank *self)
     return 0;
 }
 
-static void run(shm_rank_function *function, int size, int single_copy, size_t team_bytes)
+static void run_lending(shm_rank_function *function, int size, int single_copy, size_t team_bytes, size_t staging)
 {
-    struct shm_job_options options = {
-        .size = size, .single_copy = single_copy, .single_copy_min = 100000, .team_bytes = team_bytes};
+    struct shm_job_options options = {.size = size,
+                                      .single_copy = single_copy,
+                                      .single_copy_min = 100000,
+                                      .team_bytes = team_bytes,
+                                      .staging_bytes = staging,
+                                      .cores = staging > 0};
 
     assert_int_equal(shm_job_run(&options, function), 0);
     assert_int_equal(shm_job_names_left(), 0);
+}
+
+static void run(shm_rank_function *function, int size, int single_copy, size_t team_bytes)
+{
+    run_lending(function, size, single_copy, team_bytes, 0);
 }
 
 static void a_bcast_ends_with_the_roots_bytes(void **state)
@@ -283,6 +279,7 @@ static void a_bcast_ends_with_the_roots_bytes(void **state)
     (void)state;
     for (int size = 2; size <= 5; size++) {
         run(any_two_lengths, size, size % 2 ? CO_NO : CO_AUTO, 65536);
+        run_lending(any_two_lengths, size, CO_NO, 65536, (size_t)size << 18); // short ones through the bulk ring
     }
 }
 
@@ -290,8 +287,9 @@ static void a_late_member_finds_its_operation(void **state)
 {
     (void)state;
     run(root_is_ahead, 2, CO_NO, 65536);
-    run(forgotten, 2, CO_NO, 1 << 20);
-    run(long_ago, 2, CO_NO, 1 << 20);
+    run(root_is_far_ahead, 2, CO_NO, 1 << 20);
+    run_lending(root_is_far_ahead, 2, CO_NO, 1 << 20, 1 << 20);
+    run(heads_of_others, 2, CO_NO, 1 << 20);
 }
 
 static void allgathers_and_gathers_do_not_wait_for_ever(void **state)

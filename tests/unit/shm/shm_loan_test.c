@@ -119,6 +119,46 @@ static int small_ones_take_over_nothing(struct shm_rank *self)
     return close_both(self);
 }
 
+// Broadcasts of 300 bytes, which the root begins until there is no room for one more, and then their reader; how many.
+static int run_ahead(int looks)
+{
+    struct co_shm_op root, reader;
+    int begun = 0, state = 1;
+
+    for (; state == 1; begun++) {
+        co_shm_bcast_start(&root, teams[0][0], 0, given[0], 300);
+        for (int i = 0; i < looks && (state = co_shm_op_progress(&root)) == 0; i++) {
+        }
+    }
+    for (int i = 0; i < begun; i++) {
+        co_shm_bcast_start(&reader, teams[0][1], 0, taken[0], 300);
+        while (co_shm_op_progress(&reader) == 0) {
+            state = state == 0 ? co_shm_op_progress(&root) : state;
+        }
+    }
+    return begun - 1;
+}
+
+// Where ranks share cores a root of short ones, which fit into its own few slots, gets more once it has waited for a
+// slot often enough; and all of them for what is long.
+static int short_ones_get_ahead(struct shm_rank *self)
+{
+    SHM_CHECK(open_both(self) == 0);
+    if (self->rank == 0) {
+        int own = (int)teams[0][0]->shape.ring[CO_SHM_BULK].mask + 1;
+        shm_job_fill(given[0], 0, 0, 300);
+        SHM_CHECK(run_ahead(1) == own && run_ahead(1) == own); // it has not waited for long
+        SHM_CHECK(run_ahead(100) == own && teams[0][0]->loan == CO_SHM_NO_LOAN);
+        int more = run_ahead(1);
+        SHM_CHECK(teams[0][0]->loan != CO_SHM_NO_LOAN && more > own && more < (int)CO_SHM_LOAN_SLOTS);
+        SHM_CHECK(root_ends(self, 0, 1) == 0 && reader_ends(self, 0, 1) == 0);
+        shm_job_fill(given[0], 0, 0, 300);
+        SHM_CHECK(run_ahead(1) == (int)CO_SHM_LOAN_SLOTS);
+        SHM_CHECK(shm_job_holds(taken[0], 0, 0, 300));
+    }
+    return close_both(self);
+}
+
 // The same loan again without asking, and zeroes when the team is gone.
 static int keep_and_return(struct shm_rank *self)
 {
@@ -239,6 +279,15 @@ static void small_ones_take_free_ones_only(void **state)
     run(2, true, ONE, small_ones_take_over_nothing, NULL);
 }
 
+static void short_ones_get_what_they_need(void **state)
+{
+    (void)state;
+    struct shm_job_options options = {
+        .size = 2, .threads = true, .staging_bytes = ONE, .single_copy = CO_NO, .cores = 1};
+
+    assert_int_equal(shm_job_run(&options, short_ones_get_ahead), 0);
+}
+
 static void kept_for_the_next_and_returned_at_the_end(void **state)
 {
     (void)state;
@@ -268,7 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taken_over_when_the_readers_are_done),      cmocka_unit_test(small_ones_take_free_ones_only),
         cmocka_unit_test(kept_for_the_next_and_returned_at_the_end), cmocka_unit_test(more_writers_than_loans),
-        cmocka_unit_test(a_killed_writer_leaves_the_others_alone),
+        cmocka_unit_test(a_killed_writer_leaves_the_others_alone),   cmocka_unit_test(short_ones_get_what_they_need),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
