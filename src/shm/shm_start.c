@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 
-#define FEW_SLOTS                                                                                                      \
-    32 // as deep as this a ring of slots with words costs no more turns of the core than the bulk ring saves
+// As deep as this a ring of slots with words costs no more turns of the core than the bulk ring saves.
+#define FEW_SLOTS 32
 #define LOOK_EVERY 64 // turns of a waiting caller
 #define PAST_MOVES 4  // of who finds all that the other gave: one may end where it began
 
