@@ -150,7 +150,7 @@ static int map_segment(struct co_shm_node *node, const char *name, const int *to
 
     node->config.team_bytes = (size_t)told[TEAM_BYTES]; // rank 0's, see create
     node->config.staging_bytes = (size_t)told[LOANS] * CO_SHM_LOAN_BYTES;
-    node->config.cores = told[CORES];
+    node->shares_cores = config->size > told[CORES];
     int status = config->rank == 0 ? 0 : attach(node, name, told[ENTRIES]);
     if (status == 0) {
         introduce_self(node);

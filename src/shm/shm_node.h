@@ -29,8 +29,8 @@ struct co_shm_node {
     struct co_descriptor_file *watched_files; // [size] behind them
     _Atomic uint64_t *seen_ns;                // [size] when the process was last seen to be the one that met us
     bool single_copy;
-    bool shares_cores;   // more ranks than cores, and there is staging to lend
-    bool lets_others_in; // we told Yama
+    bool shares_cores;                                                // more ranks than cores
+    bool lets_others_in;                                              // we told Yama
     size_t direct_bcast_min, direct_allgather_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
     size_t tried_allgather_min; // smallest blocks of which both ways are tried in use (shm_trials.h); SIZE_MAX: none
     size_t stream_most;         // co_shm_node_stream_most

@@ -126,14 +126,9 @@ static void use_measured(struct co_shm_node *node)
              allgathers);
 }
 
-static bool is_crowded(const struct co_shm_node *node)
-{
-    return node->config.size > node->config.cores;
-}
-
 static bool is_worth_measuring(const struct co_shm_node *node)
 {
-    return node->config.measures && !is_crowded(node) && co_shm_measure_is_possible(node);
+    return node->config.measures && !node->shares_cores && co_shm_measure_is_possible(node);
 }
 
 // From where on a straight copy wins, as measured on one machine. It makes ranks wait for each other, the rings do not,
@@ -142,9 +137,8 @@ static bool is_worth_measuring(const struct co_shm_node *node)
 // everything, leaves that work to the others. Whoever asks for single copy gets it from single_copy_min on.
 static void set_thresholds(struct co_shm_node *node, bool has_measured)
 {
-    bool crowded = is_crowded(node), lends = node->plan.loans > 0;
+    bool crowded = node->shares_cores, lends = node->plan.loans > 0;
 
-    node->shares_cores = crowded && lends;
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;

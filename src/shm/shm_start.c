@@ -45,7 +45,9 @@ static void take_ticks(struct co_shm_op *op, unsigned ring, uint64_t ticks)
 // ring gets as many slots as that takes.
 static bool is_shallow(const struct co_shm_op *op, unsigned ring)
 {
-    return op->team->node->shares_cores && op->call == CO_SHM_BCAST && op->team->shape.ring[ring].mask + 1 < FEW_SLOTS;
+    const struct co_shm_node *node = op->team->node;
+    return node->shares_cores && node->plan.loans > 0 && op->call == CO_SHM_BCAST &&
+           op->team->shape.ring[ring].mask + 1 < FEW_SLOTS;
 }
 
 static unsigned ring_for(const struct co_shm_op *op)

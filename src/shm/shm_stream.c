@@ -72,9 +72,12 @@ static void consume(const struct co_shm_team *team, uint64_t tick)
     co_store_release(&co_shm_control(team, team->self)->consumed[CO_SHM_BULK], tick);
 }
 
-// To where the program wants it.
+// To where the program wants it, if it wants anything: a block without bytes may have no place.
 static void copy_home(const struct co_shm_op *op, char *to, const char *from, size_t length)
 {
+    if (length == 0) {
+        return;
+    }
     if (op->past_cache) {
         co_shm_copy_nontemporal(to, from, length);
     } else {
@@ -121,7 +124,9 @@ static size_t write_some(struct co_shm_op *op, bool reads)
     uint64_t ticks = least(least(left, slots - slot), least(WRITE_TICKS, slots / 2));
     ticks = least(ticks, team->granted[CO_SHM_BULK] + slots - tick);
     size_t offset = (size_t)op->written * CO_SHM_FRAGMENT, length = length_of(op, team->self, op->written, ticks);
-    memcpy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
+    if (length > 0) {
+        memcpy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
+    }
     if (op->written == 0) {
         write_head(op);
     }

@@ -240,7 +240,7 @@ static int unequal_ones_end(struct shm_rank *self)
         char *all = calloc((size_t)self->size, 700000);
         SHM_CHECK(all != NULL && shm_job_open_team(self, &team, id) == 0);
         for (int member = 0; member < self->size; member++) {
-            blocks[member] = (struct co_block){.buffer = all + at, .bytes = of[member]};
+            blocks[member] = (struct co_block){.buffer = of[member] > 0 ? all + at : NULL, .bytes = of[member]};
             at += of[member];
         }
         shm_job_fill(blocks[self->rank].buffer, id, self->rank, of[self->rank]);
@@ -279,8 +279,8 @@ static void a_bcast_ends_with_the_roots_bytes(void **state)
     (void)state;
     for (int size = 2; size <= 5; size++) {
         run(any_two_lengths, size, size % 2 ? CO_NO : CO_AUTO, 65536);
-        run_lending(any_two_lengths, size, CO_NO, 65536, (size_t)size << 18); // short ones through the bulk ring
     }
+    run_lending(any_two_lengths, 4, CO_NO, 65536, 1 << 20); // short ones through the bulk ring
 }
 
 static void a_late_member_finds_its_operation(void **state)
