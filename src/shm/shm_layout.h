@@ -62,7 +62,7 @@ struct co_shm_header {
 
 // Of a stream, beside its first slot. Stays as long as that.
 struct co_shm_head {
-    uint64_t stream; // the team, and the number of the operation, with its call
+    uint64_t stream; // co_shm_stream_of its operation
     uint64_t bytes;  // of the block, as told
 };
 

@@ -49,16 +49,22 @@ static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ri
     return on_path(op, ring, is_introduction, length);
 }
 
-// Likewise of its next stream.
+// Likewise the head of its next stream.
 static size_t length_of_stream(const struct co_shm_op *op, int member)
 {
+    struct co_shm_team *team = op->team;
+    struct co_shm_slots slots;
+
     if (op->ring == CO_SHM_BULK && op->read > 0) {
         return co_shm_block_told(op, member); // as it was met; the head may be gone
     }
-    uint64_t tick = op->ring == CO_SHM_BULK ? op->tick : op->team->clock[CO_SHM_BULK];
-    size_t length = co_shm_stream_length(op, member, tick);
-
-    return length == 0 ? 0 : on_path(op, CO_SHM_BULK, false, length);
+    uint64_t tick = op->ring == CO_SHM_BULK ? op->tick : team->clock[CO_SHM_BULK];
+    bool is_there = co_load_acquire(&co_shm_control(team, member)->written) > tick; // acquire W1: the head
+    if (!is_there || !co_shm_find_slots(team, member, &slots)) {
+        return 0;
+    }
+    const struct co_shm_head *head = &slots.heads[tick & slots.mask];
+    return head->stream == co_shm_stream_of(op) ? on_path(op, CO_SHM_BULK, false, (size_t)head->bytes) : 0;
 }
 
 // Behind all operations up to this one, before the next one: no call has this number.

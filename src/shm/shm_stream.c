@@ -12,10 +12,6 @@
 #define WRITE_TICKS (((size_t)32 << 10) / CO_SHM_FRAGMENT) // told at once: few enough for the reader to begin early
 #define TURN_TICKS (((size_t)16 << 10) / CO_SHM_FRAGMENT)  // read of one member before the next one's turn
 
-#define ENTRY_SHIFT 52 // above an operation's number
-
-_Static_assert(CO_SHM_ENTRIES_MAX <= 1 << (64 - ENTRY_SHIFT), "an entry fits beside it");
-
 enum { PHASE_BEGIN, PHASE_SWITCH, PHASE_FLOW };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -85,13 +81,7 @@ static void copy_home(const struct co_shm_op *op, char *to, const char *from, si
     }
 }
 
-// Which stream it is, of all that are ever written there: lent slots may hold what another team has left.
-static uint64_t stream_of(const struct co_shm_op *op)
-{
-    return (uint64_t)op->team->entry << ENTRY_SHIFT | op->number;
-}
-
-// The same in few bits, with the length.
+// Which stream it is in few bits, with the length.
 static uint64_t last_stream_word(const struct co_shm_op *op, int member)
 {
     return op->number << CO_SHM_STREAM_BITS | (co_shm_block_told(op, member) & CO_SHM_STREAM_MASK);
@@ -102,7 +92,7 @@ static void write_head(const struct co_shm_op *op)
     struct co_shm_team *team = op->team;
 
     team->heads[op->tick & team->slot_mask] =
-        (struct co_shm_head){.stream = stream_of(op), .bytes = co_shm_block_told(op, team->self)};
+        (struct co_shm_head){.stream = co_shm_stream_of(op), .bytes = co_shm_block_told(op, team->self)};
     // relaxed: published by release W1
     co_store_relaxed(&co_shm_control(team, team->self)->last_stream, last_stream_word(op, team->self));
 }
@@ -146,41 +136,6 @@ static size_t write_some(struct co_shm_op *op, bool reads)
     return (size_t)ticks * CO_SHM_FRAGMENT;
 }
 
-// Where a member's slots are stands in memory that its process can write to as it likes. Of fewer than four none would
-// ever be read.
-static bool is_inside(const struct co_shm_team *team, uint64_t offset, unsigned order)
-{
-    size_t slot = CO_SHM_FRAGMENT + sizeof(struct co_shm_head); // and its head
-    uint64_t places = team->node->segment.bytes / slot, slots = UINT64_C(1) << order;
-    return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * slot;
-}
-
-struct slots {
-    char *first;
-    const struct co_shm_head *heads;
-    uint64_t mask; // their number - 1
-};
-
-// Of a member, since acquire W1 of a tick that this one has not consumed: until then they stay.
-static bool find_slots(struct co_shm_team *team, int member, struct slots *slots)
-{
-    uint64_t memory = co_load_relaxed(&co_shm_control(team, member)->memory); // relaxed: published by release W1
-    uint64_t offset = memory - memory % CO_CACHE_LINE;
-    unsigned order = (unsigned)(memory % CO_CACHE_LINE);
-    char *lane = co_shm_lane(team, member), *first = (char *)team->node->segment.base + offset;
-    const struct co_shm_ring_shape *ring = &team->shape.ring[CO_SHM_BULK];
-
-    if (!is_inside(team, offset, order)) {
-        co_shm_team_break(team, -EPROTO);
-        return false;
-    }
-    slots->mask = (UINT64_C(1) << order) - 1;
-    slots->first = first;
-    bool is_lane = first == lane + ring->offset && slots->mask == ring->mask;
-    slots->heads = (const void *)(is_lane ? lane + team->shape.heads : first + (slots->mask + 1) * CO_SHM_FRAGMENT);
-    return true;
-}
-
 // Up to `most` ticks of `peer`, from fragment `first` of its block on; how many.
 static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t first, uint64_t most)
 {
@@ -194,8 +149,8 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
             return 0;
         }
     }
-    struct slots slots;
-    if (!find_slots(team, peer, &slots)) {
+    struct co_shm_slots slots;
+    if (!co_shm_find_slots(team, peer, &slots)) {
         return 0;
     }
     uint64_t count = slots.mask + 1, slot = tick & slots.mask;
@@ -206,23 +161,12 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
     return ticks;
 }
 
-size_t co_shm_stream_length(const struct co_shm_op *op, int member, uint64_t tick)
-{
-    struct slots slots;
-
-    // acquire W1: the head
-    if (co_load_acquire(&co_shm_control(op->team, member)->written) <= tick || !find_slots(op->team, member, &slots)) {
-        return 0;
-    }
-    const struct co_shm_head *head = &slots.heads[tick & slots.mask];
-    return head->stream == stream_of(op) ? (size_t)head->bytes : 0;
-}
-
 // A member's stream has come. False: it has not, or what is there is another call's, or the block has another length:
 // the root's, to which the operation goes over before it comes here again (co_shm_op_look_at_lengths).
 static bool meet(struct co_shm_op *op, int member)
 {
     struct co_shm_control *control = co_shm_control(op->team, member);
+    bool is_past;
 
     if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: which stream it is
         return false;
@@ -231,7 +175,7 @@ static bool meet(struct co_shm_op *op, int member)
     if (co_load_relaxed(&control->last_stream) == last_stream_word(op, member)) {
         return true;
     }
-    size_t bytes = co_shm_stream_length(op, member, op->tick);
+    size_t bytes = co_shm_length_of(op, member, &is_past);
     op->has_met_other = bytes != 0 && bytes != co_shm_block_told(op, member);
     return bytes != 0 && !op->has_met_other;
 }

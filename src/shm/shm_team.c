@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Teams: opening and closing, their pages, the credit of their rings, and what members tell of calls that are tried.
+// Teams: opening and closing, their pages, the credit of their rings, where the slots of bulk rings are, and what
+// members tell of calls that are tried.
 #include "shm/shm_team.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, int sea
     co_shm_shape_compute(&team->shape, count, node->config.team_bytes);
     if (count > 1) { // alone it needs no memory
         team->entry = (uint32_t)seat;
+        team->key = node->entries[seat].key; // whose seat we have: it stays until we leave
         team->area = co_shm_node_area(node, team->entry);
     }
     *out = team;
@@ -162,6 +164,34 @@ bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, u
         team->granted[ring] = least;
     }
     return tick < team->granted[ring] + slots;
+}
+
+// Where a member's slots are stands in memory that its process can write to as it likes. Of fewer than four none would
+// ever be read.
+static bool is_inside(const struct co_shm_team *team, uint64_t offset, unsigned order)
+{
+    size_t slot = CO_SHM_FRAGMENT + sizeof(struct co_shm_head); // and its head
+    uint64_t places = team->node->segment.bytes / slot, slots = UINT64_C(1) << order;
+    return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * slot;
+}
+
+bool co_shm_find_slots(struct co_shm_team *team, int member, struct co_shm_slots *slots)
+{
+    uint64_t memory = co_load_relaxed(&co_shm_control(team, member)->memory); // relaxed: published by release W1
+    uint64_t offset = memory - memory % CO_CACHE_LINE;
+    unsigned order = (unsigned)(memory % CO_CACHE_LINE);
+    char *lane = co_shm_lane(team, member), *first = (char *)team->node->segment.base + offset;
+    const struct co_shm_ring_shape *ring = &team->shape.ring[CO_SHM_BULK];
+
+    if (!is_inside(team, offset, order)) {
+        co_shm_team_break(team, -EPROTO);
+        return false;
+    }
+    slots->mask = (UINT64_C(1) << order) - 1;
+    slots->first = first;
+    bool is_lane = first == lane + ring->offset && slots->mask == ring->mask;
+    slots->heads = (const void *)(is_lane ? lane + team->shape.heads : first + (slots->mask + 1) * CO_SHM_FRAGMENT);
+    return true;
 }
 
 // What a member tells of a call the others read at the end of the next one, to which it has come then, and before it

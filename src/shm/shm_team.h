@@ -37,6 +37,7 @@ struct co_shm_team {
     char *area;
     int count, self;
     uint32_t entry;
+    uint64_t key;     // in the directory: no other team of the job has it
     unsigned touched; // bit for each ring: its pages in our lane exist
     struct co_shm_shape shape;
     uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
@@ -80,6 +81,22 @@ static inline char *co_shm_slot(const struct co_shm_team *team, int member, unsi
 
 // Slow half of co_shm_has_credit: asks the others how far they are, for a ring of `slots` slots.
 bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, uint64_t slots);
+
+// The slots of a member's bulk ring.
+struct co_shm_slots {
+    char *first;
+    const struct co_shm_head *heads;
+    uint64_t mask; // their number - 1
+};
+
+// Since acquire W1 of a tick that this member has not consumed: until then they stay. False: the team is broken.
+bool co_shm_find_slots(struct co_shm_team *team, int member, struct co_shm_slots *slots);
+
+// Which stream it is, of all that are ever written there: lent slots may hold what another team has left.
+static inline uint64_t co_shm_stream_of(const struct co_shm_op *op)
+{
+    return op->team->key + op->number;
+}
 
 // May this member write the slot of `tick`?
 static inline bool co_shm_has_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
@@ -227,8 +244,6 @@ int co_shm_allgather_line_step(struct co_shm_op *op);
 int co_shm_allgatherv_slot_step(struct co_shm_op *op);
 int co_shm_slot_step(struct co_shm_op *op);
 int co_shm_stream_step(struct co_shm_op *op);
-// What the member says of this operation's stream, which it has written from `tick` on, about its length; 0: nothing.
-size_t co_shm_stream_length(const struct co_shm_op *op, int member, uint64_t tick);
 
 // shm_nontemporal_copy.c: like memcpy, for bytes that nobody will find in the cache.
 void co_shm_copy_nontemporal(char *to, const char *from, size_t bytes);
