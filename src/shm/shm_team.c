@@ -166,15 +166,15 @@ bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, u
     return tick < team->granted[ring] + slots;
 }
 
-// Where a member's slots are stands in memory that its process can write to as it likes. Of fewer than four none would
-// ever be read.
+// Lent slots, their heads behind them. Of fewer than four none would ever be read.
 static bool is_inside(const struct co_shm_team *team, uint64_t offset, unsigned order)
 {
-    size_t slot = CO_SHM_FRAGMENT + sizeof(struct co_shm_head); // and its head
+    size_t slot = CO_SHM_FRAGMENT + sizeof(struct co_shm_head);
     uint64_t places = team->node->segment.bytes / slot, slots = UINT64_C(1) << order;
     return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * slot;
 }
 
+// Where they are stands in memory that the member's process can write to as it likes.
 bool co_shm_find_slots(struct co_shm_team *team, int member, struct co_shm_slots *slots)
 {
     uint64_t memory = co_load_relaxed(&co_shm_control(team, member)->memory); // relaxed: published by release W1
@@ -183,13 +183,13 @@ bool co_shm_find_slots(struct co_shm_team *team, int member, struct co_shm_slots
     char *lane = co_shm_lane(team, member), *first = (char *)team->node->segment.base + offset;
     const struct co_shm_ring_shape *ring = &team->shape.ring[CO_SHM_BULK];
 
-    if (!is_inside(team, offset, order)) {
+    bool is_lane = first == lane + ring->offset && UINT64_C(1) << order == ring->mask + 1;
+    if (!is_lane && !is_inside(team, offset, order)) {
         co_shm_team_break(team, -EPROTO);
         return false;
     }
     slots->mask = (UINT64_C(1) << order) - 1;
     slots->first = first;
-    bool is_lane = first == lane + ring->offset && slots->mask == ring->mask;
     slots->heads = (const void *)(is_lane ? lane + team->shape.heads : first + (slots->mask + 1) * CO_SHM_FRAGMENT);
     return true;
 }

@@ -170,6 +170,39 @@ static int write_where_there_is_not(struct shm_rank *self)
     return 0;
 }
 
+// Nothing is behind the slots of the last lane in the segment.
+static int read_the_last_lane(struct shm_rank *self)
+{
+    struct co_shm_team *team;
+
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    if (self->rank == 0) {
+        const struct co_shm_ring_shape *bulk = &team->shape.ring[CO_SHM_BULK];
+        char *area = team->area, *base = (char *)self->node->segment.base;
+        team->area = co_shm_node_area(self->node, self->node->plan.entries - 1);
+        char *first = co_shm_lane(team, self->size - 1) + bulk->offset;
+        SHM_CHECK(bulk->mask + 1 == CO_SHM_HEADS_HERE);
+        SHM_CHECK(first + (bulk->mask + 1) * CO_SHM_FRAGMENT == base + self->node->segment.bytes);
+        co_store_relaxed(&co_shm_control(team, self->size - 1)->memory,
+                         (uint64_t)(first - base) | (uint64_t)__builtin_ctzll(bulk->mask + 1));
+        struct co_shm_slots slots;
+        SHM_CHECK(co_shm_find_slots(team, self->size - 1, &slots) && slots.first == first);
+        SHM_CHECK(slots.mask == bulk->mask && slots.heads == co_shm_control(team, self->size - 1)->heads);
+        team->area = area;
+    }
+    shm_job_barrier(self);
+    co_shm_team_close(team);
+    return 0;
+}
+
+static void the_last_slots_are_in_the_memory(void **state)
+{
+    struct shm_job_options options = {.size = 8, .single_copy = CO_NO};
+
+    (void)state;
+    assert_int_equal(shm_job_run(&options, read_the_last_lane), 0);
+}
+
 static void no_slot_beside_the_memory(void **state)
 {
     struct shm_job_options options = {.size = 2, .threads = true, .single_copy = CO_NO};
@@ -224,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_of_a_stream_come_first),
         cmocka_unit_test(no_byte_beside_the_block),
+        cmocka_unit_test(the_last_slots_are_in_the_memory),
         cmocka_unit_test(no_slot_beside_the_memory),
         cmocka_unit_test(nobody_may_copy),
         cmocka_unit_test(some_may_copy),
