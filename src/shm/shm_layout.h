@@ -37,10 +37,10 @@
 #define CO_SHM_CALL_BITS 2    // of an operation's number, below the count: which call it is
 #define CO_SHM_LENGTH_BITS 12 // of a slot's word, below the number
 #define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
-#define CO_SHM_HEADS_HERE 4
-#define CO_SHM_STREAM_BITS 40 // of the length, below the word of the operation
+#define CO_SHM_NOTHING ((UINT64_C(1) << 40) - 2)                    // likewise, of a block without bytes
+#define CO_SHM_STREAM_BITS 40                                       // of the length, below the word of the operation
 #define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)
-#define CO_SHM_NOTHING ((UINT64_C(1) << 40) - 2) // likewise, of a block without bytes
+#define CO_SHM_HEADS_HERE 4
 
 // Of a team's bytes so many are left for what each member keeps on its own heap (engine/collective/team.c).
 #define CO_SHM_MEMBER_HEAP ((size_t)960)
