@@ -37,19 +37,19 @@ struct co_shm_team {
     char *area;
     int count, self;
     uint32_t entry;
-    uint64_t key;     // in the directory: no other team of the job has it
     unsigned touched; // bit for each ring: its pages in our lane exist
+    uint64_t key;     // in the directory: no other team of the job has it
     struct co_shm_shape shape;
     uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
     uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
     int laggard;                    // member that was last when credit was asked for
+    uint32_t shortages;             // looks for a free slot of our bulk ring that found none
     char *slots;                    // of our bulk ring; NULL: none told yet
     struct co_shm_head *heads;      // and theirs
-    uint32_t lent_slots;            // of the loan
-    uint32_t shortages;             // looks for a free slot that found none
     uint64_t slot_mask;             // their number - 1
     uint64_t stream_end;            // bulk tick after the last one we wrote
     int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
+    uint32_t lent_slots;            // of that
     uint64_t loan_word;             // its word, as we wrote it last
     uint64_t number;                // of operations begun, those without bytes left out: none is given twice
     uint64_t sequence;              // large operations begun
