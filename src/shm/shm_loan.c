@@ -4,7 +4,7 @@
 // often: more slots let a writer run further ahead. Who gets nothing goes on in its own lane, so nobody ever waits for
 // a loan. A loan outlives the operation, for the next one, but anybody may take it over in between once the readers are
 // done; the end of the team returns it. A member that is killed keeps what it has until the segment goes. Once for each
-// large operation.
+// operation through the bulk ring.
 #include "base/counters.h"
 #include "shm/shm_team.h"
 
