@@ -29,7 +29,7 @@
 
 #define CO_MESSAGE_SMALL 4096 // payload bytes: sends of so few end without their receive, as on stock (4,040 there)
 #define CO_MESSAGE_COST 256   // that an eager message counts for beside its bytes, against its sender's credit
-#define CO_P2P_SPARE_MOST 16  // tables of communicators that have ended
+#define CO_P2P_SPARE_MOST 64  // tables of communicators that have ended
 
 // A channel, and whom its numbers mean: what is handed over with a packet.
 struct co_p2p_route {

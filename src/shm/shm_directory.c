@@ -86,9 +86,12 @@ static uint16_t *find(const struct co_shm_node *node, uint64_t key)
 static int64_t take_area(struct co_shm_node *node, bool *is_warm)
 {
     struct co_shm_header *header = node->header;
-    *is_warm = header->warm_count > 0;
+    *is_warm = header->warm_first != 0;
     if (*is_warm) {
-        return header->warm_areas[--header->warm_count];
+        uint32_t area = header->warm_first - 1;
+        header->warm_first = node->entries[area].next;
+        header->warm_count--;
+        return area;
     }
     for (uint32_t word = 0; word < CO_SHM_ENTRIES_MAX / 64; word++) {
         uint64_t free_ones = ~header->taken_areas[word];
@@ -162,13 +165,13 @@ static void clear(const struct co_shm_node *node, char *area, int count)
 
 // All members have left, so nobody looks at the area any more: the next team finds zeroes without a slow member of this
 // one in between. Taking pages away, and making them anew, costs more than all else that a short communicator does, so
-// a few areas keep theirs.
+// areas keep theirs as long as that is a small part of the segment.
 static void free_area(struct co_shm_node *node, uint32_t index)
 {
     struct co_shm_header *header = node->header;
     struct co_shm_entry *entry = &node->entries[index];
     bool has_pages = co_load_relaxed(&entry->touched) != 0; // relaxed: ordered by the lock, taken when leaving
-    bool stays_warm = has_pages && header->warm_count < CO_SHM_WARM_AREAS;
+    bool stays_warm = has_pages && header->warm_count < node->plan.warm_most;
     char *area = co_shm_node_area(node, index);
 
     if (stays_warm) {
@@ -180,7 +183,9 @@ static void free_area(struct co_shm_node *node, uint32_t index)
         co_shm_loans_return(node, index);
     }
     if (stays_warm) {
-        header->warm_areas[header->warm_count++] = index;
+        entry->next = (uint16_t)header->warm_first;
+        header->warm_first = index + 1;
+        header->warm_count++;
     } else {
         header->taken_areas[index / 64] &= ~(UINT64_C(1) << index % 64);
     }

@@ -8,6 +8,10 @@
 // Address space, not memory: pages of a team that never ran do not exist.
 #define SEGMENT_BYTES_MAX ((size_t)8 << 30)
 
+// What areas that nobody has may keep of the machine's memory, and of the segment the part.
+#define WARM_BYTES_MOST ((size_t)64 << 20)
+#define WARM_PART 4
+
 #define MAIL_STRIDE ((size_t)640) // five pairs of lines
 
 // How deep rings are: the first row that fits, and all that is left then for bulk. Small payloads have no other place
@@ -120,4 +124,6 @@ void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, 
     plan->area_offset = plan->loan_offset + round_up(plan->loans * sizeof(struct co_shm_loan), CO_SHM_PAGE);
     plan->staging_offset = plan->area_offset + entries * plan->area_bytes;
     plan->bytes = plan->staging_offset + plan->loans * CO_SHM_LOAN_ROOM;
+    size_t warm = plan->bytes / WARM_PART < WARM_BYTES_MOST ? plan->bytes / WARM_PART : WARM_BYTES_MOST;
+    plan->warm_most = (uint32_t)(warm / plan->area_bytes);
 }

@@ -27,12 +27,11 @@
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 13
+#define CO_SHM_VERSION 14
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
 #define CO_SHM_ENTRIES_MAX 4096
-#define CO_SHM_WARM_AREAS 8 // that nobody has, and whose pages stay
 
 #define CO_SHM_CALL_BITS 2    // of an operation's number, below the count: which call it is
 #define CO_SHM_LENGTH_BITS 12 // of a slot's word, below the number
@@ -54,7 +53,7 @@ struct co_shm_header {
     uint32_t loans;
     uint32_t entries;
     uint32_t warm_count; // guarded by lock, as all below
-    uint32_t warm_areas[CO_SHM_WARM_AREAS];
+    uint32_t warm_first; // of the areas that nobody has, and whose pages stay, plus one; 0: there is none
     uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too; their entries' likewise
     struct co_shm_measured measured;               // the first rank's, before a barrier
     pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
@@ -82,7 +81,7 @@ struct co_shm_entry {
     uint32_t joined;
     uint32_t left;
     uint16_t first;           // of the teams whose keys belong here, plus one; 0: there is none
-    uint16_t next;            // of the teams that belong where this one does, likewise
+    uint16_t next;            // of the teams that belong where this one does, likewise; or of the warm areas
     _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area is there
     _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
 };
@@ -170,7 +169,7 @@ struct co_shm_shape {
 
 struct co_shm_plan {
     size_t process_offset, entry_offset, loan_offset, area_offset, area_bytes, staging_offset, bytes;
-    uint32_t entries, loans;
+    uint32_t entries, loans, warm_most;
 };
 
 // Eight members fit into 64 KiB. A lane is not made smaller than theirs.
