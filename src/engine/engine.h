@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/block.h"
+#include "engine/collective/let_go.h"
 #include "engine/decide/decide.h"
 
 struct co_engine;
@@ -89,6 +90,7 @@ struct co_team_seed {
     int rank;
     int16_t seat;              // in the node's shared memory; negative: none
     int16_t broken;            // 0, or -errno: no team could be opened
+    uint32_t skipped;          // co_bcasts, until a team is opened, which counts on
     struct co_mcast_seed *net; // of the first member of each of several nodes, NULL: none
 };
 
@@ -97,9 +99,6 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
                       int size, int rank);
 // By a member whose seed did not open, once all have tried: those that have one wait for its leave.
 void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
-// Native is to carry a broadcast: members that take it for their own length must know.
-void co_team_seed_skip(const struct co_team_seed *seed);
-void co_team_seed_unskip(const struct co_team_seed *seed);  // it was refused here
 size_t co_team_seed_bytes(const struct co_team_seed *seed); // memory of this process beside the struct
 void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened
 // No team can be opened: the operations of all other members end with an error instead of waiting for this one.

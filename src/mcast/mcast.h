@@ -127,9 +127,12 @@ void co_mcast_group_fail(struct co_mcast_group *group, int error);
 // operation would: who waits in an operation that its root has skipped so is told, and its state is -ECANCELED. On all
 // members that let it go, before it may wait for others; by the thread of the program's calls.
 void co_mcast_seed_skip(struct co_mcast_seed *seed);
-void co_mcast_seed_unskip(struct co_mcast_seed *seed); // the last one: it was refused, and has not been made
-// By that thread, where operations start later than they are called: one is. How many were skipped before it.
+void co_mcast_seed_unskip(struct co_mcast_seed *seed);  // the last one: it was refused, and has not been made
+void co_mcast_group_skip(struct co_mcast_group *group); // likewise, as one that was called and has not begun
+// By that thread, where operations start later than they are called: a call is made, of one or more of them. How many
+// were skipped before it. By who starts them: all of its operations have begun, or will never.
 uint32_t co_mcast_group_call(struct co_mcast_group *group);
+void co_mcast_group_call_begun(struct co_mcast_group *group);
 // Before an operation starts that was called after so many. False: not yet, as for co_mcast_group_may_start.
 bool co_mcast_group_skip_to(struct co_mcast_group *group, uint32_t skipped);
 

@@ -72,6 +72,9 @@ void co_shm_seat_leave(struct co_shm_node *node, int seat);
 // have left as were to come.
 void co_shm_seat_decline(struct co_shm_node *node, uint64_t team_id, int first);
 void co_shm_seat_break(struct co_shm_node *node, int seat, int error); // as co_shm_team_break
+// As co_shm_team_let_go, by a giver whose team may not be open; and that nobody has let it go after all.
+void co_shm_seat_let_go(struct co_shm_node *node, int seat, uint64_t bcast);
+void co_shm_seat_take_back(struct co_shm_node *node, int seat, uint64_t bcast);
 
 // `members` are ranks within the node in team order, `self` the own position; one alone needs no seat. On failure the
 // seat is still the caller's. Shared memory is touched at the first operation.
@@ -84,6 +87,13 @@ void co_shm_team_close(struct co_shm_team *team);
 // Their operations do not end by themselves: who waits long asks.
 void co_shm_team_break(struct co_shm_team *team, int error);
 int co_shm_team_broken(const struct co_shm_team *team); // 0 or -errno
+
+// Members that a program calls with unequal lengths may let go another way what others wait for here. Each counts the
+// program's broadcasts. Who is to give the bytes of one to the others of the team, and lets it go, says so: those that
+// wait for it, and have a number for it, end with -ECANCELED, if nothing of it has come. Numbers of calls that were let
+// go without an operation are skipped, in the order of the calls, on all members that have none of it.
+void co_shm_team_let_go(struct co_shm_team *team, uint64_t bcast);
+void co_shm_team_skip(struct co_shm_team *team, uint32_t calls);
 
 // Where an operation stands; lives in the caller's task or stack. Fields belong to src/shm.
 struct co_shm_op {
@@ -112,6 +122,7 @@ struct co_shm_op {
     bool was_refused;       // a piece that the centre was to copy
     bool past_cache;        // too much for the cache: stores go past it
     uint64_t number;        // among the team's operations with bytes, from 1, and which call (shm_layout.h)
+    uint64_t bcast;         // which of the program's broadcasts it is, for who may let it go; 0: nobody may
     unsigned looks;         // of a caller that waits for it
     bool has_met_other;     // a stream of the root's of another length: not to be waited for
     bool is_tried;          // its time counts (shm_trials.h)
@@ -127,7 +138,8 @@ struct co_shm_op {
     int (*whole_step)(struct co_shm_op *op);
 };
 
-// root's `bytes` at buffer reach everybody's buffer.
+// root's `bytes` at buffer reach everybody's buffer. `bcast`, if anybody may let it go, is the caller's to fill in
+// then.
 void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root, void *buffer, size_t bytes);
 // Block i of `all` is member i's `mine` (NULL: already in its place in `all`).
 void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, const void *mine, void *all, size_t bytes);
@@ -180,7 +192,8 @@ static inline uint64_t co_shm_op_moved(const struct co_shm_op *op)
 }
 
 // For a caller that waits long, at every turn: finds out that the members disagree about the length. A bcast then goes
-// on with the root's. As co_shm_op_progress; -EMSGSIZE: it will never come to its end.
+// on with the root's. As co_shm_op_progress; -EMSGSIZE: it will never come to its end; -ECANCELED: its root has let it
+// go another way, and the team goes on.
 int co_shm_op_look_at_lengths(struct co_shm_op *op);
 
 // Around the operations of a call of which there may be another number on members that disagree, `most` at most: for

@@ -112,12 +112,13 @@ static int64_t claim(struct co_shm_node *node, uint64_t key, int count)
     if (area >= 0) {
         struct co_shm_entry *entry = &node->entries[area];
         uint16_t *chain = chain_of(node, key);
-        entry->count = (uint32_t)count;
+        entry->count = (uint16_t)count;
         entry->joined = 0;
         entry->left = 0;
         entry->next = *chain;
         co_store_relaxed(&entry->touched, is_warm); // relaxed: published by the lock
         co_store_relaxed(&entry->broken, 0);
+        co_store_relaxed(&entry->let_go, 0);
         entry->key = key;
         *chain = (uint16_t)(area + 1); // last: an owner killed before this has claimed nothing
     }
@@ -134,7 +135,7 @@ int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count)
     int64_t index = (int64_t)*find(node, key) - 1;
     if (index < 0) {
         index = claim(node, key, count);
-    } else if (node->entries[index].count != (uint32_t)count ||
+    } else if (node->entries[index].count != (uint16_t)count ||
                node->entries[index].joined == node->entries[index].count) {
         index = -EINVAL;
     }

@@ -76,14 +76,15 @@ struct co_shm_process {
 
 // One team. Guarded by the header's lock but for the atomic ones.
 struct co_shm_entry {
-    uint64_t key; // 0: free
-    uint32_t count;
-    uint32_t joined;
-    uint32_t left;
-    uint16_t first;           // of the teams whose keys belong here, plus one; 0: there is none
-    uint16_t next;            // of the teams that belong where this one does, likewise; or of the warm areas
+    uint64_t key;             // 0: free
+    _Atomic uint64_t let_go;  // the last broadcast that its giver here has let go another way; 0: none
     _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area is there
-    _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
+    _Atomic uint16_t broken;  // errno with which some member gave up, 0: none
+    uint16_t count;
+    uint16_t joined;
+    uint16_t left;
+    uint16_t first; // of the teams whose keys belong here, plus one; 0: there is none
+    uint16_t next;  // of the teams that belong where this one does, likewise; or of the warm areas
 };
 
 // One part of the node's staging: who has it. Free, in use by an operation, or kept by a team for its next one, which

@@ -27,6 +27,7 @@ struct co_shm_node {
 
     int *watched;                             // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
     struct co_descriptor_file *watched_files; // [size] behind them
+    uint64_t *started;                        // [size] as /proc says of a peer here; 0: it does not tell
     _Atomic uint64_t *seen_ns;                // [size] when the process was last seen to be the one that met us
     bool single_copy;
     bool shares_cores;                                                // more ranks than cores

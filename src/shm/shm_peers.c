@@ -65,24 +65,32 @@ static uint64_t started_now(const struct co_shm_process *peer)
     return started(folder);
 }
 
-// Certain only: a process that /proc hides or cannot show is gone when its number is free, which is asked last: a
-// number may become free while /proc is looked at.
-static bool is_gone_by_number(const struct co_shm_process *peer)
+// What the peer says of itself must be what /proc says of it here, while it is known to live: that may be mounted for
+// other numbers than ours, and another time namespace counts from another start.
+static uint64_t started_here(const struct co_shm_process *peer)
 {
-    uint64_t now = peer->started != 0 ? started_now(peer) : 0;
-    return now != 0 ? now != peer->started : kill((pid_t)peer->pid, 0) != 0 && errno == ESRCH;
+    return peer->started != 0 && started_now(peer) == peer->started ? peer->started : 0;
 }
 
-static bool has_its_start(const struct co_shm_process *peer)
+// Certain only: a process that /proc hides or cannot show is gone when its number is free, which is asked last: a
+// number may become free while /proc is looked at.
+static bool is_gone_by_number(const struct co_shm_node *node, int rank)
 {
-    return peer->started != 0 && started_now(peer) == peer->started;
+    const struct co_shm_process *peer = &node->processes[rank];
+    uint64_t now = node->started[rank] != 0 ? started_now(peer) : 0;
+    return now != 0 ? now != node->started[rank] : kill((pid_t)peer->pid, 0) != 0 && errno == ESRCH;
+}
+
+static bool has_its_start(const struct co_shm_node *node, int rank)
+{
+    return node->started[rank] != 0 && started_now(&node->processes[rank]) == node->started[rank];
 }
 
 // What poll(2) says of its descriptor, which the program may have closed, and the number be another file's since: who
 // is said to have ended and still runs has not.
-static bool has_ended(const struct co_shm_process *peer, short events)
+static bool has_ended(const struct co_shm_node *node, int rank, short events)
 {
-    return peer->started == 0 ? (events & POLLIN) != 0 : events != 0 && is_gone_by_number(peer);
+    return node->started[rank] == 0 ? (events & POLLIN) != 0 : events != 0 && is_gone_by_number(node, rank);
 }
 
 static int watch(const struct co_shm_node *node, int rank, int watched)
@@ -106,14 +114,16 @@ int co_shm_peers_open(struct co_shm_node *node)
 
     node->watched = calloc((size_t)node->config.size, sizeof *node->watched);
     node->watched_files = calloc((size_t)node->config.size, sizeof *node->watched_files);
+    node->started = calloc((size_t)node->config.size, sizeof *node->started);
     node->seen_ns = calloc((size_t)node->config.size, sizeof *node->seen_ns);
-    if (!node->watched || !node->watched_files || !node->seen_ns) {
+    if (!node->watched || !node->watched_files || !node->started || !node->seen_ns) {
         free(node->watched);
         node->watched = NULL;
         return -ENOMEM;
     }
     for (int rank = 0; rank < node->config.size; rank++) {
         node->watched[rank] = watch(node, rank, count);
+        node->started[rank] = node->watched[rank] == NOT_WATCHED ? 0 : started_here(&node->processes[rank]);
         count += node->watched[rank] >= 0;
     }
     return 0;
@@ -126,9 +136,11 @@ void co_shm_peers_close(struct co_shm_node *node)
     }
     free(node->watched);
     free(node->watched_files);
+    free(node->started);
     free(node->seen_ns);
     node->watched = NULL;
     node->watched_files = NULL;
+    node->started = NULL;
     node->seen_ns = NULL;
 }
 
@@ -153,9 +165,8 @@ static int find_dead(const struct co_shm_node *node, int first)
     // poll passes over negative descriptors and clears what it says about them
     bool some_ended = poll(peers, (nfds_t)count, 0) > 0;
     for (int i = 0; i < count; i++) {
-        const struct co_shm_process *peer = &node->processes[first + i];
-        if ((some_ended && has_ended(peer, peers[i].revents)) ||
-            (peers[i].fd == BY_NUMBER && is_gone_by_number(peer))) {
+        if ((some_ended && has_ended(node, first + i, peers[i].revents)) ||
+            (peers[i].fd == BY_NUMBER && is_gone_by_number(node, first + i))) {
             return first + i;
         }
     }
@@ -174,11 +185,11 @@ int co_shm_node_dead_peer(const struct co_shm_node *node)
 
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
 {
-    const struct co_shm_process *peer = &node->processes[rank];
     struct pollfd watched = {.fd = descriptor_of(node, rank), .events = POLLIN};
 
-    return watched.fd == BY_NUMBER ? is_gone_by_number(peer)
-                                   : watched.fd >= 0 && poll(&watched, 1, 0) > 0 && has_ended(peer, watched.revents);
+    return watched.fd == BY_NUMBER
+               ? is_gone_by_number(node, rank)
+               : watched.fd >= 0 && poll(&watched, 1, 0) > 0 && has_ended(node, rank, watched.revents);
 }
 
 static bool has_its_number(const struct co_shm_node *node, int rank)
@@ -190,7 +201,8 @@ static bool has_its_number(const struct co_shm_node *node, int rank)
         return peer->pid_namespace == node->processes[node->config.rank].pid_namespace;
     }
     // who cannot tell says no
-    return (watched >= 0 && poll(&(struct pollfd){.fd = watched, .events = POLLIN}, 1, 0) == 0) || has_its_start(peer);
+    return (watched >= 0 && poll(&(struct pollfd){.fd = watched, .events = POLLIN}, 1, 0) == 0) ||
+           has_its_start(node, rank);
 }
 
 bool co_shm_peer_is_same(const struct co_shm_node *node, int rank)

@@ -176,6 +176,7 @@ void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root
     op->target = buffer;
     op->bytes = bytes;
     op->blocks = NULL;
+    op->bcast = 0;
     start(op);
 }
 
@@ -224,13 +225,17 @@ static int no_memory_step(struct co_shm_op *op)
     return -ENOMEM;
 }
 
-// Of a bcast of which nothing was read: begins it anew with the root's length, on the path of that length.
+// Of a bcast of which nothing was read: as if it had not begun, but for its number.
+static void give_places_back(struct co_shm_op *op)
+{
+    op->team->clock[op->ring] = op->tick;
+    op->team->sequence -= co_shm_op_is_large(op);
+}
+
+// Begins it anew with the root's length, on the path of that length.
 static void adopt(struct co_shm_op *op, size_t bytes)
 {
-    struct co_shm_team *team = op->team;
-
-    team->clock[op->ring] = op->tick;
-    team->sequence -= co_shm_op_is_large(op);
+    give_places_back(op);
     if (co_shm_op_take_length(op, bytes) != 0) {
         op->step = no_memory_step;
         return;
@@ -262,6 +267,16 @@ static int end_or_fail(struct co_shm_op *op)
     return -EMSGSIZE;
 }
 
+// Its root gave nothing before it said so, and will not.
+static bool is_let_go(const struct co_shm_op *op)
+{
+    const struct co_shm_team *team = op->team;
+    bool is_past;
+    return op->call == CO_SHM_BCAST && op->bcast != 0 && op->root != team->self && op->read == 0 &&
+           co_load_acquire(&team->node->entries[team->entry].let_go) >= op->bcast && // acquire L1, before the look
+           co_shm_length_of(op, op->root, &is_past) == 0;
+}
+
 int co_shm_op_look_at_lengths(struct co_shm_op *op)
 {
     bool is_past;
@@ -269,6 +284,10 @@ int co_shm_op_look_at_lengths(struct co_shm_op *op)
     bool has_length = op->call <= CO_SHM_GATHER; // else it is none of the numbered ones
     if (!has_length || (!op->has_met_other && ++op->looks % LOOK_EVERY != 0)) {
         return 0;
+    }
+    if (is_let_go(op)) {
+        give_places_back(op);
+        return -ECANCELED;
     }
     co_shm_op_tell(op);
     if (co_shm_op_is_contradicted(op)) {

@@ -35,7 +35,22 @@ void co_shm_seat_decline(struct co_shm_node *node, uint64_t team_id, int first)
 
 void co_shm_seat_break(struct co_shm_node *node, int seat, int error)
 {
-    co_store_relaxed(&node->entries[seat].broken, (uint32_t)-error); // relaxed: the word is all
+    co_store_relaxed(&node->entries[seat].broken, (uint16_t)-error); // relaxed: the word is all
+}
+
+void co_shm_seat_let_go(struct co_shm_node *node, int seat, uint64_t bcast)
+{
+    _Atomic uint64_t *last = &node->entries[seat].let_go;
+    uint64_t known = co_load_relaxed(last); // relaxed: the exchange looks again
+    // release L1: what this member has given before. Who is ahead may have told of a later one.
+    while (known < bcast &&
+           !atomic_compare_exchange_weak_explicit(last, &known, bcast, memory_order_release, memory_order_relaxed)) {
+    }
+}
+
+void co_shm_seat_take_back(struct co_shm_node *node, int seat, uint64_t bcast)
+{
+    atomic_compare_exchange_strong(&node->entries[seat].let_go, &bcast, bcast - 1);
 }
 
 int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, int seat, const int *members, int count,
@@ -99,6 +114,16 @@ void co_shm_team_break(struct co_shm_team *team, int error)
 int co_shm_team_broken(const struct co_shm_team *team)
 {
     return team->count > 1 ? -(int)co_load_relaxed(&team->node->entries[team->entry].broken) : 0; // relaxed: likewise
+}
+
+void co_shm_team_let_go(struct co_shm_team *team, uint64_t bcast)
+{
+    co_shm_seat_let_go(team->node, (int)team->entry, bcast);
+}
+
+void co_shm_team_skip(struct co_shm_team *team, uint32_t calls)
+{
+    team->number += calls;
 }
 
 void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes)

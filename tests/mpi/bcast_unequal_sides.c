@@ -11,6 +11,10 @@
 
 #include <string.h>
 
+#ifndef AHEAD
+#define AHEAD 200
+#endif
+
 enum { FEW = 100, ROOM = 3000, STEPS = 60 };
 
 static unsigned char buffer[2 * ROOM];
@@ -116,7 +120,7 @@ int main(int argc, char **argv)
         MPI_Comm_free(&comm);
     }
     use(MPI_COMM_WORLD, STEPS);
-    run_ahead(MPI_COMM_WORLD, 200);
+    run_ahead(MPI_COMM_WORLD, AHEAD);
     broadcast(MPI_COMM_WORLD, 1, FEW, ROOM, 0); // its last call
     return co_test_finish();
 }

@@ -60,6 +60,7 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
     if (broken != 0) {
         return broken;
     }
+    team->bcasts.called++;
     if (co_onesided_collective_is_for(team->engine->onesided, bytes)) {
         return onesided_bcast(team, root, buffer, bytes, came);
     }

@@ -273,6 +273,7 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
     switch (task->plan[task->at]) {
     case CO_STEP_SHM_BCAST:
         co_shm_bcast_start(&task->shm, team->shm, task->shm_root[task->at], task->buffer, co_task_total_bytes(task));
+        task->shm.bcast = task->request.call == CO_CALL_BCAST ? task->bcasts.called : 0;
         return 0;
     case CO_STEP_NET_BCAST:
         return co_mcast_bcast_start(&task->net, team->group, team->rank_node[task->request.root], task->buffer,
@@ -372,10 +373,7 @@ static int poll_shm(struct co_task *task, bool *has_moved)
 // 0: the step is under way, 1: done, negative: failed.
 int co_collective_poll(struct co_task *task, bool *has_moved)
 {
-    if (!co_step_is_in_memory(task->plan[task->at])) {
-        return poll_net(task);
-    }
-    return poll_shm(task, has_moved);
+    return co_step_is_in_memory(task->plan[task->at]) ? poll_shm(task, has_moved) : poll_net(task);
 }
 
 void co_collective_finish(struct co_task *task, bool is_well)

@@ -71,6 +71,9 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
 {
     int status = 0;
     if (!task->has_begun) {
+        if (task->team->shm != NULL) {
+            co_team_skip_to(task->team, task->bcasts.skipped);
+        }
         status = co_collective_plan(task);
         status = status == 0 && task->steps > 0 ? begin_step(task, now_ns) : status;
     }
@@ -117,10 +120,20 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
     return true;
 }
 
+// On the network. Of one with several steps, more operations may follow until it ends.
+static void note_all_begun(struct co_task *task)
+{
+    if (task->team->group != NULL && !task->has_all_begun) {
+        task->has_all_begun = true;
+        co_mcast_group_call_begun(task->team->group);
+    }
+}
+
 // The owner may be gone as soon as he sees is_done: nothing of the task is touched afterwards.
 static void complete(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
+    note_all_begun(task);
     co_collective_finish(task, task->result == 0);
     // release K2: the next operation may run elsewhere, on its caller's stack.
     co_sub_acq_rel(&task->team->outstanding, 1);
@@ -141,7 +154,7 @@ static bool is_held_up(const struct co_task *task)
 {
     const struct co_team *team = task->team;
     bool is_broken = co_load_relaxed(&team->broken) != 0; // relaxed: written under the same lock
-    return team->is_flat && team->group != NULL && !is_broken &&
+    return team->group != NULL && !is_broken &&
            !(co_mcast_group_skip_to(team->group, task->skipped) && co_mcast_group_may_start(team->group));
 }
 
@@ -157,6 +170,9 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;
+        if (team->is_flat) {
+            note_all_begun(task);
+        }
         if (!has_ended) {
             under_way++;
             if (under_way == (team->is_flat ? UNDER_WAY_MOST : 1)) {
@@ -177,6 +193,7 @@ static void enqueue(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     assert(task->request.team_id == task->team->id);
+    task->bcasts = task->team->bcasts;
     task->skipped = task->team->group != NULL ? co_mcast_group_call(task->team->group) : 0;
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
@@ -195,6 +212,7 @@ static bool end_here(struct co_task *task)
 {
     bool has_moved = false;
     assert(task->team->facts.nodes == 1);
+    task->bcasts = task->team->bcasts;
     if (!advance(task, 0, &has_moved)) { // no step of it needs to know the time
         return false;
     }

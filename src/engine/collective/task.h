@@ -46,6 +46,8 @@ struct co_task {
     struct co_shm_op shm;
     struct co_mcast_op *net;
     uint32_t skipped;              // numbers that its group had skipped when it was called
+    struct co_bcasts bcasts;       // of its team, then
+    bool has_all_begun;            // no operation of its group is yet to start
     const struct co_block *blocks; // of an allgatherv, else NULL
     unsigned char *packed;         // ... in which they are on their way; NULL: at their places
     size_t stride;                 // from one of them to the next there, 0: one behind the other

@@ -127,6 +127,7 @@ int co_team_open(struct co_team **out, struct co_engine *engine, const struct co
     team->size = seed->facts.ranks;
     team->rank = seed->rank;
     team->newest = &team->oldest;
+    team->bcasts = (struct co_bcasts){.called = seed->skipped, .skipped = seed->skipped};
     int status = allocate(team);
     if (status == 0) {
         number_ranks(team, world_ranks, nodes_seen);

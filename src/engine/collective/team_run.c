@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/collective/collective.h"
 #include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
@@ -18,6 +19,7 @@
 #include "engine/progress/progress.h"
 #include "engine/progress/team_failure.h"
 #include "engine/progress/wake_sleepers.h"
+#include "mcast/mcast.h"
 #include "shm/shm.h"
 
 #define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
@@ -66,7 +68,7 @@ static int run_inline(struct co_team *team, struct co_shm_op *op, const char *ca
     if (state == 1) {
         return 0;
     }
-    if (state < 0) {
+    if (state < 0 && state != -ECANCELED) {
         int failure = co_team_failure(team); // somebody's before, of which this one may follow
         state = failure != 0 ? failure : state;
         co_team_break(team, state);
@@ -108,6 +110,7 @@ int co_team_run_allgather(struct co_team *team, const void *mine, void *all, siz
 {
     if (can_run_inline(team)) {
         struct co_shm_op op;
+        co_team_skip_to(team, team->bcasts.skipped);
         co_shm_allgather_start(&op, team->shm, mine, all, bytes);
         return run_inline(team, &op, call);
     }
@@ -128,11 +131,29 @@ int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t b
     return broken != 0 ? broken : co_team_run_allgather(team, mine, all, bytes, call);
 }
 
+// Its root has let a broadcast go to native (let_go.c): tells those to whom it was to give the bytes in its second
+// step, if it has one. That has not begun.
+static void pass_on(const struct co_task *task)
+{
+    struct co_team *team = task->team;
+    if (task->at + 1 == task->steps) {
+        return;
+    }
+    if (co_step_is_in_memory(task->plan[task->at])) {
+        co_mcast_group_skip(team->group);
+    } else {
+        team->bcasts.skipped++;
+        co_shm_team_let_go(team->shm, team->bcasts.called);
+    }
+}
+
 int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
 {
     if (can_run_inline(team)) {
         struct co_shm_op op;
+        co_team_skip_to(team, team->bcasts.skipped);
         co_shm_bcast_start(&op, team->shm, root, buffer, bytes);
+        op.bcast = team->bcasts.called;
         int result = run_inline(team, &op, "MPI_Bcast");
         tell_length(came, bytes, op.bytes);
         return result;
@@ -140,6 +161,9 @@ int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes
     struct co_task task = {.team = team, .request = request_of(team, CO_CALL_BCAST, buffer, bytes)};
     task.request.root = root;
     int result = run_blocking(&task, "MPI_Bcast");
+    if (result == -ECANCELED) {
+        pass_on(&task);
+    }
     tell_length(came, bytes, (size_t)task.request.bytes);
     return result;
 }
@@ -209,6 +233,7 @@ int co_team_run_allgatherv(struct co_team *team, const struct co_block blocks[],
             .team = team, .request = request_of(team, CO_CALL_ALLGATHERV, NULL, shape->total), .blocks = blocks};
         return run_blocking(&task, "MPI_Allgatherv");
     }
+    co_team_skip_to(team, team->bcasts.skipped);
     return shape->senders == 1 ? gather_of_one(team, blocks) : gather_blocks(team, blocks);
 }
 

@@ -112,21 +112,6 @@ void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int
     }
 }
 
-// Where ranks share a host, those have numbers of their own in its memory, which know of no gaps.
-void co_team_seed_skip(const struct co_team_seed *seed)
-{
-    if (seed->net != NULL && seed->facts.max_ranks_per_node == 1) {
-        co_mcast_seed_skip(seed->net);
-    }
-}
-
-void co_team_seed_unskip(const struct co_team_seed *seed)
-{
-    if (seed->net != NULL && seed->facts.max_ranks_per_node == 1) {
-        co_mcast_seed_unskip(seed->net);
-    }
-}
-
 size_t co_team_seed_bytes(const struct co_team_seed *seed)
 {
     return seed->net == NULL ? 0 : co_mcast_seed_bytes(seed->net);

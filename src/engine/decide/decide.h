@@ -116,8 +116,8 @@ enum co_transport_kind co_transport_kind_named(const char *text, size_t bytes);
 struct co_team_facts {
     int ranks;
     int nodes;
-    int max_ranks_per_node; // on the node that has most of them
-    // Bits, for there is one of these for each communicator.
+    // As small as can be, for there is one of these for each communicator.
+    uint16_t max_ranks_per_node; // on the node that has most of them
     enum co_transport_kind transport : 8;
     bool has_multicast : 1;     // all its nodes heard the probe
     bool has_nearer_native : 1; // the MPI below has a much shorter way between nodes

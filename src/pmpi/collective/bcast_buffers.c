@@ -45,11 +45,17 @@ static bool may_be_refused(const struct co_bcast_call *call, enum co_reason reas
     return reason == CO_BAD_ARGUMENT || call->buffer == NULL;
 }
 
+static void let_go(const struct co_bcast_call *call)
+{
+    struct co_communicator *communicator = call->communicator;
+    co_let_go_to_native(&communicator->seed, co_process.engine, communicator->team, call->root);
+}
+
 void co_bcast_begin_native(struct co_bcast_call *call, enum co_reason reason)
 {
     bool is_native = reason != CO_TAKE && reason != CO_UNEQUAL_LENGTHS && !is_of_nothing(call, reason);
     if (is_native && call->communicator != NULL && !may_be_refused(call, reason)) {
-        co_team_seed_skip(&call->communicator->seed);
+        let_go(call);
         call->is_skipped = true;
     }
 }
@@ -58,9 +64,9 @@ static void count_skipped(const struct co_bcast_call *call, enum co_reason reaso
 {
     bool took_part = co_route_took_part(code);
     if (call->is_skipped && !took_part) {
-        co_team_seed_unskip(&call->communicator->seed);
+        co_let_go_take_back(&call->communicator->seed, co_process.engine, call->communicator->team);
     } else if (!call->is_skipped && took_part && reason != CO_UNEQUAL_LENGTHS) {
-        co_team_seed_skip(&call->communicator->seed);
+        let_go(call);
     }
 }
 

@@ -158,8 +158,9 @@ static void version_fourteen_is_as_it_was(void **state)
     assert_int_equal(offsetof(struct co_shm_header, version), 8);
     assert_int_equal(offsetof(struct co_shm_process, probe_address), 16);
     assert_int_equal(offsetof(struct co_shm_process, started), 32);
-    assert_int_equal(offsetof(struct co_shm_entry, first), 20);
-    assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
+    assert_int_equal(offsetof(struct co_shm_entry, let_go), 8);
+    assert_int_equal(offsetof(struct co_shm_entry, touched), 16);
+    assert_int_equal(offsetof(struct co_shm_entry, first), 28);
     assert_int_equal(offsetof(struct co_shm_control, come_to), 3 * 8);
     assert_int_equal(CO_SHM_CALL_BITS, 2);
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);

@@ -50,6 +50,7 @@ static int check_bcast(struct shm_rank *self, struct co_shm_team *team, uint64_t
         shm_job_fill(buffer, operation, root, bytes);
     }
     co_shm_bcast_start(&op, team, root, buffer, bytes);
+    op.bcast = operation;
     SHM_CHECK(finish(&op) == (given > bytes ? CO_SHM_TRUNCATED : 1));
     SHM_CHECK(op.bytes == given && (op.whole != NULL) == (given > bytes));
     SHM_CHECK(op.whole == NULL || shm_job_holds(op.whole, operation, root, given));
@@ -83,6 +84,64 @@ static int any_two_lengths(struct shm_rank *self)
 }
 
 // Rank 0 goes on to `after` further broadcasts before rank 1 comes to the first, with another length.
+// A program of broadcasts that each member carries here or lets go, by the length that it was called with, and its root
+// by its own: who waits is told, whatever its length and however far ahead others are, and nothing that was given is
+// lost.
+static int let_some_go_in(struct shm_rank *self, uint64_t id)
+{
+    struct co_shm_team *team = NULL;
+    uint64_t state = seed, bcast = 0;
+    int seat = co_shm_seat_take(self->node, id, 0, self->size), members[SHM_JOB_RANKS_MAX];
+
+    SHM_CHECK(seat >= 0);
+    for (int i = 0; i < self->size; i++) {
+        members[i] = i;
+    }
+    for (int turn = 0; turn < 600; turn++) {
+        int root = (int)(shm_job_draw(&state) % (uint64_t)self->size);
+        bool is_let_go = shm_job_draw(&state) % 3 != 0;
+        uint64_t others = shm_job_draw(&state);
+        bool lets_go = is_let_go && (self->rank == root || (others >> self->rank) % 2 != 0);
+        size_t bytes = lengths[shm_job_draw(&state) % LENGTHS], room = lengths[(others >> 8) % LENGTHS];
+        bcast++;
+        if (team == NULL && (!lets_go || turn > 40)) { // first calls may be let go without one
+            SHM_CHECK(co_shm_team_open(&team, self->node, seat, members, self->size, self->rank) == 0);
+            co_shm_team_skip(team, (uint32_t)(bcast - 1));
+        }
+        if (lets_go && self->rank == root) {
+            co_shm_seat_let_go(self->node, seat, bcast);
+        }
+        if (lets_go && team != NULL) {
+            co_shm_team_skip(team, 1);
+        } else if (is_let_go && !lets_go) {
+            char *buffer = malloc(room);
+            struct co_shm_op op;
+            SHM_CHECK(buffer != NULL);
+            co_shm_bcast_start(&op, team, root, buffer, room);
+            op.bcast = bcast;
+            SHM_CHECK(finish(&op) == -ECANCELED && op.whole == NULL);
+            free(buffer);
+        } else if (!is_let_go) {
+            SHM_CHECK(check_bcast(self, team, bcast, root, bytes, others % 3 == 0 ? room : bytes) == 0);
+        }
+        if (others >> 60 == 0) {
+            shm_job_barrier(self);
+        }
+    }
+    shm_job_barrier(self);
+    SHM_CHECK(shm_job_check_allgather(self, team, bcast, 3000) == 0);
+    SHM_CHECK(co_shm_team_broken(team) == 0);
+    co_shm_team_close(team);
+    shm_job_barrier(self);
+    return 0;
+}
+
+static int let_some_go(struct shm_rank *self)
+{
+    int line = let_some_go_in(self, 5);
+    return line != 0 ? line : let_some_go_in(self, 6); // in the place of the first
+}
+
 static int run_ahead(struct shm_rank *self, uint64_t id, size_t given, size_t room, size_t later, int after)
 {
     struct co_shm_team *team;
@@ -289,6 +348,15 @@ static void a_bcast_ends_with_the_roots_bytes(void **state)
     run_lending(any_two_lengths, 4, CO_NO, 65536, 1 << 20); // short ones through the bulk ring
 }
 
+static void who_is_let_go_goes_on(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 4; size++) {
+        run(let_some_go, size, size % 2 ? CO_NO : CO_AUTO, 65536);
+    }
+    run_lending(let_some_go, 3, CO_NO, 65536, 1 << 20);
+}
+
 static void a_late_member_finds_its_operation(void **state)
 {
     (void)state;
@@ -318,6 +386,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bcast_ends_with_the_roots_bytes),
+        cmocka_unit_test(who_is_let_go_goes_on),
         cmocka_unit_test(a_late_member_finds_its_operation),
         cmocka_unit_test(allgathers_and_gathers_do_not_wait_for_ever),
         cmocka_unit_test(allgathers_of_unequal_blocks_tell_of_a_mistake),

@@ -70,7 +70,7 @@ static int number_is_used_again(struct shm_rank *self)
         sched_yield();
     }
     peer->pid = (uint64_t)getpid();
-    peer->started++;                              // another's: ours is not later than that of a rank forked after us
+    self->node->started[1]++;                     // another's: ours is not later than that of a rank forked after us
     co_store_relaxed(&self->node->seen_ns[1], 0); // long ago
     SHM_CHECK(co_shm_node_dead_peer(self->node) == 1);
     SHM_CHECK(co_shm_node_is_gone(self->node, 1));
@@ -127,6 +127,29 @@ static bool rank_1_lives(struct shm_rank *self)
     int read = co_shm_node_read(self->node, 1, &local, self->node->processes[1].probe_address, sizeof local);
     return co_shm_node_dead_peer(self->node) == -1 && !co_shm_node_is_gone(self->node, 1) &&
            (read == 0 || !co_shm_node_single_copy(self->node));
+}
+
+// A /proc for the numbers of another namespace, or a time namespace of the peer's own: what it says of itself is not
+// what /proc says of that number here.
+static int proc_says_otherwise(struct shm_rank *self)
+{
+    struct co_shm_node *node = self->node;
+
+    if (self->rank == 0) {
+        node->processes[1].started++;
+        co_shm_peers_close(node);
+        SHM_CHECK(co_shm_peers_open(node) == 0);
+        SHM_CHECK(node->started[1] == 0);
+        SHM_CHECK(co_shm_node_dead_peer(node) == -1 && !co_shm_node_is_gone(node, 1));
+    }
+    shm_job_barrier(self);
+    if (self->rank == 1) {
+        raise(SIGKILL);
+    }
+    while (co_shm_node_dead_peer(node) != 1 || !co_shm_node_is_gone(node, 1)) {
+        sched_yield();
+    }
+    return 0;
 }
 
 // The program may lower the limit below what is open.
@@ -271,12 +294,15 @@ static void a_killed_process_is_noticed(void **state)
     assert_int_equal(shm_job_names_left(), 0);
 }
 
-static void who_lives_is_not_given_up_for_a_descriptor(void **state)
+static void who_lives_is_not_given_up(void **state)
 {
     struct shm_job_options options = {.size = 2, .single_copy = CO_YES};
 
     (void)state;
     assert_int_equal(shm_job_run_with_victim(&options, descriptors_are_the_programs, 1), 0);
+    assert_int_equal(shm_job_run_with_victim(&options, proc_says_otherwise, 1), 0);
+    options.by_number = true;
+    assert_int_equal(shm_job_run_with_victim(&options, proc_says_otherwise, 1), 0);
 }
 
 static void a_number_used_again_is_left_alone(void **state)
@@ -363,10 +389,8 @@ static void several_threads_may_look(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_process_is_noticed),
-        cmocka_unit_test(who_lives_is_not_given_up_for_a_descriptor),
-        cmocka_unit_test(a_number_used_again_is_left_alone),
-        cmocka_unit_test(a_stopped_process_loses_nothing),
+        cmocka_unit_test(a_killed_process_is_noticed),       cmocka_unit_test(who_lives_is_not_given_up),
+        cmocka_unit_test(a_number_used_again_is_left_alone), cmocka_unit_test(a_stopped_process_loses_nothing),
         cmocka_unit_test(several_threads_may_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,13 +61,15 @@ bool co_route_was_refused(int code)
 
 static int skipped; // numbers, but for those taken back
 
-void co_team_seed_skip(const struct co_team_seed *seed)
+void co_let_go_to_native(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team, int root)
 {
+    (void)engine, (void)team, (void)root;
     skipped += seed == &communicator.seed;
 }
 
-void co_team_seed_unskip(const struct co_team_seed *seed)
+void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team)
 {
+    (void)engine, (void)team;
     skipped -= seed == &communicator.seed;
 }
 
