@@ -97,7 +97,7 @@ static int let_some_go_in(struct shm_rank *self, uint64_t id)
     for (int i = 0; i < self->size; i++) {
         members[i] = i;
     }
-    for (int turn = 0; turn < 600; turn++) {
+    for (int turn = 0; turn < 150; turn++) {
         int root = (int)(shm_job_draw(&state) % (uint64_t)self->size);
         bool is_let_go = shm_job_draw(&state) % 3 != 0;
         uint64_t others = shm_job_draw(&state);
