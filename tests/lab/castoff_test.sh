@@ -71,6 +71,7 @@ echo "injected faults have the seed $CASTOFF_TEST_SEED (CASTOFF_TEST_SEED repeat
 native bcast_sizes 4
 native bcast_rotating 4 7
 native bcast_unequal_sides 3
+native bcast_unequal_nodes 4
 native allgather_sizes 4
 native bcast_stopped_rank 3
 native bcast_two_jobs 4

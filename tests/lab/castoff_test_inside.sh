@@ -188,6 +188,8 @@ case_crowded() {
     check_run "one host with a single rank" 7 bcast_rotating "$multicast_used and nodes == 4"
     check_run "persistent collectives, two ranks on each host" 8 persistent_order "$collectives_used and nodes == 4"
     check_run "unequal blocks, two ranks on each host" 8 allgatherv_shapes "$multicast_used and nodes == 4"
+    check_run "roots that give fewer bytes, two ranks on each host" 4 bcast_unequal_nodes \
+        '"unequal_lengths" in declined_collectives and taken > 0 and nodes == 2' CASTOFF_BCAST=auto
     for program in allgatherv_shapes ibcast_outstanding; do
         check_run "one host with a single rank: $program" 7 "$program" "$collectives_used and nodes == 4"
     done
