@@ -56,12 +56,12 @@ void co_let_go_to_native(struct co_team_seed *seed, struct co_engine *engine, st
     }
 }
 
-void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team)
+void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team, int root)
 {
     if (!is_counted(seed, team)) {
         return;
     }
-    if (seed->seat != CO_SHM_NO_SEAT) {
+    if (may_give(seed, root)) {
         co_shm_seat_take_back(engine->shm, seed->seat, called_so_far(seed, team));
     }
     count(seed, team, -1);

@@ -20,7 +20,7 @@ struct co_bcasts {
 
 // Native is to carry one. `team`: of the communicator, NULL: none was opened yet.
 void co_let_go_to_native(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team, int root);
-void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine,
-                         struct co_team *team); // it was refused here
+// It was refused here.
+void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team, int root);
 
 #endif

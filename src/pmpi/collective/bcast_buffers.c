@@ -64,7 +64,7 @@ static void count_skipped(const struct co_bcast_call *call, enum co_reason reaso
 {
     bool took_part = co_route_took_part(code);
     if (call->is_skipped && !took_part) {
-        co_let_go_take_back(&call->communicator->seed, co_process.engine, call->communicator->team);
+        co_let_go_take_back(&call->communicator->seed, co_process.engine, call->communicator->team, call->root);
     } else if (!call->is_skipped && took_part && reason != CO_UNEQUAL_LENGTHS) {
         let_go(call);
     }

@@ -194,7 +194,7 @@ static void what_was_refused(struct job_rank *rank)
     job_require(co_team_seed_open(&refused, rank->engine, 7, world, rank->job->size, rank->rank) == 0, "seed");
     for (int i = 0; rank->rank == 0 && i < 3; i++) {
         co_let_go_to_native(&refused, rank->engine, NULL, 0);
-        co_let_go_take_back(&refused, rank->engine, NULL);
+        co_let_go_take_back(&refused, rank->engine, NULL, 0);
     }
     engine_job_barrier(rank);
     job_require(co_team_open(&team, rank->engine, &refused, world) == 0, "team");

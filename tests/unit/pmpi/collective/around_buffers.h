@@ -67,9 +67,9 @@ void co_let_go_to_native(struct co_team_seed *seed, struct co_engine *engine, st
     skipped += seed == &communicator.seed;
 }
 
-void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team)
+void co_let_go_take_back(struct co_team_seed *seed, struct co_engine *engine, struct co_team *team, int root)
 {
-    (void)engine, (void)team;
+    (void)engine, (void)team, (void)root;
     skipped -= seed == &communicator.seed;
 }
 
