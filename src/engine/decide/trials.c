@@ -47,10 +47,11 @@ bool co_trials_are_for(const struct co_engine *engine, const struct co_team_fact
            facts->ranks <= RANKS_MOST && co_decide(&engine->tune, facts, CO_CALL_BCAST, 1, CO_YES) == CO_TAKE;
 }
 
-// Short ones cost as much as an exchange, and are castoff's business.
+// Short ones cost as much as an exchange, and are castoff's business. A broadcast of nothing one rank may make alone.
 bool co_trials_count(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
-    return engine->adapts || (!co_call_has_root(call) && bytes >= LONG_BYTES / (size_t)facts->ranks);
+    return co_call_has_root(call) ? engine->adapts && bytes > 0
+                                  : engine->adapts || bytes >= LONG_BYTES / (size_t)facts->ranks;
 }
 
 unsigned co_trials_class(enum co_call call, size_t bytes)
