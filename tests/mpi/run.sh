@@ -142,9 +142,8 @@ mode_settings() {
 
 # Runs the program once; the caller's variables describe the unit. Output goes to $log.out and $log.err.
 launch() {
-    local options command=() exports=() setting session below=()
-    # What these add is castoff's own; to look at all components of the MPI below for it takes half of a start.
-    [ -z "${faults[$mode]:-}" ] || below=(OMPI_MCA_pml=ob1)
+    # Faults are castoff's own; to look at all components of the MPI below for them takes half of a start.
+    local options command=() exports=() setting session below=${faults[$mode]:+OMPI_MCA_pml=ob1}
     # shellcheck disable=SC2206 # lists of words by intent
     options=(--oversubscribe --bind-to none $mpirun_options)
     for setting in "${settings[@]}" $environment; do
@@ -171,7 +170,7 @@ launch() {
         # Each job writes a report of its own; the first one's is looked at.
         [ "$copy" -eq 1 ] || line=("${line[@]/%.json/.json$copy}")
         session=$(mktemp -d "$sessions/XXXXXX") || return
-        env "${below[@]}" OMPI_MCA_orte_tmpdir_base="$session" PRTE_MCA_prte_tmpdir_base="$session" MPI_TEST_RUN="$mark" \
+        env ${below:+"$below"} OMPI_MCA_orte_tmpdir_base="$session" PRTE_MCA_prte_tmpdir_base="$session" MPI_TEST_RUN="$mark" \
             python3 -S "$here/../bounded.py" "$limit" $((limit * (ranks + 1))) "${line[@]}" \
             >"$log.out$copy" 2>"$log.err$copy" </dev/null &
         pids+=($!)
