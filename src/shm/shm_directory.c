@@ -166,7 +166,7 @@ static void clear(const struct co_shm_node *node, char *area, int count)
 
 // All members have left, so nobody looks at the area any more: the next team finds zeroes without a slow member of this
 // one in between. Taking pages away, and making them anew, costs more than all else that a short communicator does, so
-// areas keep theirs as long as that is a small part of the segment.
+// areas keep theirs up to a part of the segment.
 static void free_area(struct co_shm_node *node, uint32_t index)
 {
     struct co_shm_header *header = node->header;

@@ -8,7 +8,7 @@
 // Address space, not memory: pages of a team that never ran do not exist.
 #define SEGMENT_BYTES_MAX ((size_t)8 << 30)
 
-// What areas that nobody has may keep of the machine's memory, and of the segment the part.
+// What areas that nobody has keep at most: so much memory, and one part in so many of the segment.
 #define WARM_BYTES_MOST ((size_t)64 << 20)
 #define WARM_PART 4
 

@@ -142,7 +142,7 @@ mode_settings() {
 
 # Runs the program once; the caller's variables describe the unit. Output goes to $log.out and $log.err.
 launch() {
-    local options command=() exports=() setting session below=${faults[$mode]:+OMPI_MCA_pml=ob1} # to look for others takes half of a start
+    local options command=() exports=() setting session below=${faults[$mode]:+OMPI_MCA_pml=ob1} # choosing one takes half of a start
     # shellcheck disable=SC2206 # lists of words by intent
     options=(--oversubscribe --bind-to none $mpirun_options)
     for setting in "${settings[@]}" $environment; do

@@ -273,7 +273,7 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
     switch (task->plan[task->at]) {
     case CO_STEP_SHM_BCAST:
         co_shm_bcast_start(&task->shm, team->shm, task->shm_root[task->at], task->buffer, co_task_total_bytes(task));
-        task->shm.bcast = task->request.call == CO_CALL_BCAST ? task->bcasts.called : 0;
+        task->shm.bcast = task->request.call == CO_CALL_BCAST ? task->bcast : 0;
         return 0;
     case CO_STEP_NET_BCAST:
         return co_mcast_bcast_start(&task->net, team->group, team->rank_node[task->request.root], task->buffer,

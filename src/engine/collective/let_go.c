@@ -14,8 +14,8 @@
 // All members stop counting at the same one, if no team was opened before.
 #define COUNTED_MOST (UINT32_C(1) << 30)
 
-// Where its root is of our node, the first rank there gives nothing. But if that root does, all is lost anyway: this
-// rank waits for it in native.
+// To others of our node. The first rank there does not where the root is of that node, which a seed cannot tell; but if
+// that root gives bytes here while this rank lets them go, this rank waits for them in native in any case.
 static bool may_give(const struct co_team_seed *seed, int root)
 {
     return seed->seat != CO_SHM_NO_SEAT && (root == seed->rank || seed->net != NULL);

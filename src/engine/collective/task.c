@@ -72,7 +72,7 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
     int status = 0;
     if (!task->has_begun) {
         if (task->team->shm != NULL) {
-            co_team_skip_to(task->team, task->bcasts.skipped);
+            co_team_skip_to(task->team, task->skipped_in_memory);
         }
         status = co_collective_plan(task);
         status = status == 0 && task->steps > 0 ? begin_step(task, now_ns) : status;
@@ -189,11 +189,17 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
     }
 }
 
+static void note_calls(struct co_task *task)
+{
+    task->bcast = task->team->bcasts.called;
+    task->skipped_in_memory = task->team->bcasts.skipped;
+}
+
 static void enqueue(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     assert(task->request.team_id == task->team->id);
-    task->bcasts = task->team->bcasts;
+    note_calls(task);
     task->skipped = task->team->group != NULL ? co_mcast_group_call(task->team->group) : 0;
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
@@ -212,7 +218,7 @@ static bool end_here(struct co_task *task)
 {
     bool has_moved = false;
     assert(task->team->facts.nodes == 1);
-    task->bcasts = task->team->bcasts;
+    note_calls(task);
     if (!advance(task, 0, &has_moved)) { // no step of it needs to know the time
         return false;
     }

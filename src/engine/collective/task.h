@@ -46,7 +46,8 @@ struct co_task {
     struct co_shm_op shm;
     struct co_mcast_op *net;
     uint32_t skipped;              // numbers that its group had skipped when it was called
-    struct co_bcasts bcasts;       // of its team, then
+    uint64_t bcast;                // of its team's, the last one called then: itself, if it is one
+    uint32_t skipped_in_memory;    // likewise, of these
     bool has_all_begun;            // no operation of its group is yet to start
     const struct co_block *blocks; // of an allgatherv, else NULL
     unsigned char *packed;         // ... in which they are on their way; NULL: at their places

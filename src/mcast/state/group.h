@@ -46,7 +46,7 @@ struct co_mcast_group {
     uint32_t *first_unit; // [count + 1]: units before member i; known once this member has used the team itself
     uint32_t next_operation;
     uint32_t started;                       // operations so far
-    _Atomic uint32_t called;                // calls of which some may yet start, where that is told before
+    _Atomic uint32_t yet_to_begin;          // calls of which some operation may be, where calls are told before
     uint32_t skipped;                       // numbers of these that are gone by
     struct co_skipped_range *skips;         // the last ones, NULL: none
     uint32_t skip_room, skip_count;         // for ranges; of them so far

@@ -42,13 +42,13 @@ void co_mcast_group_skip(struct co_mcast_group *group)
 
 uint32_t co_mcast_group_call(struct co_mcast_group *group)
 {
-    co_add_relaxed(&group->called, 1);             // relaxed: for who sees a later skip
+    co_add_relaxed(&group->yet_to_begin, 1);       // relaxed: for who sees a later skip
     return co_load_relaxed(&group->seed->skipped); // relaxed: this thread writes it
 }
 
 void co_mcast_group_call_begun(struct co_mcast_group *group)
 {
-    co_sub_relaxed(&group->called, 1); // relaxed: by the holder, who reads it
+    co_sub_relaxed(&group->yet_to_begin, 1); // relaxed: by the holder, who reads it
 }
 
 // Twice as many of them as there were, in their order. Where there is no memory, or there are too many, the eldest are
@@ -130,8 +130,8 @@ static bool is_in_a_range(const struct co_mcast_group *group, uint32_t number)
 static uint32_t count_that_follow(const struct co_mcast_group *group)
 {
     uint32_t skipped = co_load_acquire(&group->seed->skipped); // acquire N1
-    uint32_t called = co_load_relaxed(&group->called);         // relaxed: all calls before the last of them are seen
-    return called > 0 ? 0 : skipped - group->skipped;
+    uint32_t before = co_load_relaxed(&group->yet_to_begin);   // relaxed: all calls before the last of them are seen
+    return before > 0 ? 0 : skipped - group->skipped;
 }
 
 bool co_skipped_numbers_have(const struct co_mcast_group *group, uint32_t number)

@@ -8,7 +8,7 @@
 #include "engine/progress/team_failure.h"
 #include "engine/progress/wake_sleepers.h"
 #include "shm/shm.h"
-#include "shm/shm_layout.h"
+#include "shm/shm_node.h"
 
 struct co_mcast *inside_mcast(const struct co_engine *engine)
 {
@@ -161,6 +161,11 @@ unsigned inside_onesided_skip(const struct co_team *team)
 unsigned inside_onesided_to_skip(const struct co_team *team)
 {
     return team->onesided.to_skip;
+}
+
+uint64_t inside_let_go(const struct co_engine *engine, int seat)
+{
+    return co_load_relaxed(&engine->shm->entries[seat].let_go); // relaxed: told by the caller
 }
 
 size_t inside_member_heap(void)

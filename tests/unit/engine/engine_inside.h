@@ -32,6 +32,8 @@ void inside_unlock(struct co_engine *engine);
 void inside_break_network(struct co_engine *engine, int error);
 void inside_lose_rank(struct co_engine *engine, int local_rank);
 
+uint64_t inside_let_go(const struct co_engine *engine, int seat); // the last broadcast told of there, 0: none
+
 void inside_add_event(struct co_engine *engine); // something has moved
 
 unsigned inside_long_ones(const struct co_engine *engine); // operations that workers alone move

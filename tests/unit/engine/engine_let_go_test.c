@@ -4,7 +4,6 @@
 // nodes of several ranks: who waits is told, by whoever was to give it the bytes, and what comes between and later goes
 // on as ever. The seed can be given as the first argument.
 #include <errno.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +13,13 @@
 
 #include <cmocka.h>
 
+#include "engine_inside.h"
 #include "engine_job.h"
 
 enum { STEPS = 150, MOST = 150000, OUTSTANDING = 3, LATEST = 20 };
 enum kind { NATIVE, UNEQUAL, EQUAL, ALLGATHER, NONBLOCKING, KINDS };
 
+static const int everybody[JOB_RANKS_MAX] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 static uint64_t seed = 20261130;
 static unsigned job_number;
 
@@ -52,12 +53,8 @@ struct member {
 
 static void use(struct member *member)
 {
-    int world[JOB_RANKS_MAX];
-    for (int i = 0; i < member->rank->job->size; i++) {
-        world[i] = i;
-    }
     if (member->team == NULL) {
-        job_require(co_team_open(&member->team, member->rank->engine, &member->seed, world) == 0, "team");
+        job_require(co_team_open(&member->team, member->rank->engine, &member->seed, everybody) == 0, "team");
     }
 }
 
@@ -115,13 +112,9 @@ static void program(struct job_rank *rank)
 {
     job_require(rank->open_status == 0, rank->why);
     struct member *member = calloc(1, sizeof *member);
-    int world[JOB_RANKS_MAX], size = rank->job->size;
-    for (int i = 0; i < size; i++) {
-        world[i] = i;
-    }
     member->rank = rank;
     member->data = malloc(MOST);
-    job_require(co_team_seed_open(&member->seed, rank->engine, 7, world, size, rank->rank) == 0, "seed");
+    job_require(co_team_seed_open(&member->seed, rank->engine, 7, everybody, rank->job->size, rank->rank) == 0, "seed");
     for (unsigned step = 0; step < STEPS; step++) {
         enum kind kind = kind_of(step);
         if (kind == ALLGATHER || kind == NONBLOCKING || step == LATEST) {
@@ -186,21 +179,16 @@ static void what_was_refused(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team_seed refused;
     struct co_team *team;
-    int world[JOB_RANKS_MAX];
-    for (int i = 0; i < rank->job->size; i++) {
-        world[i] = i;
-    }
     unsigned char byte = rank->rank == 0 ? 5 : 0;
-    job_require(co_team_seed_open(&refused, rank->engine, 7, world, rank->job->size, rank->rank) == 0, "seed");
+    job_require(co_team_seed_open(&refused, rank->engine, 7, everybody, rank->job->size, rank->rank) == 0, "seed");
     for (int i = 0; rank->rank == 0 && i < 3; i++) {
         co_let_go_to_native(&refused, rank->engine, NULL, 0);
+        job_require(inside_let_go(rank->engine, refused.seat) == 1, "told");
         co_let_go_take_back(&refused, rank->engine, NULL, 0);
+        job_require(inside_let_go(rank->engine, refused.seat) == 0, "taken back");
     }
     engine_job_barrier(rank);
-    job_require(co_team_open(&team, rank->engine, &refused, world) == 0, "team");
-    for (int i = 0; rank->rank == 0 && i < 5000; i++) {
-        sched_yield(); // for the others to wait, and to look at what was told
-    }
+    job_require(co_team_open(&team, rank->engine, &refused, everybody) == 0, "team");
     job_require(co_team_bcast(team, 0, &byte, 1, NULL) == 0 && byte == 5, "the next one");
     engine_job_barrier(rank);
     co_team_close(team);
