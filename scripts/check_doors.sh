@@ -34,8 +34,8 @@ door "the clock is read" 'clock_gettime *\(|gettimeofday *\(|(time|clock|ftime) 
 door "stderr is written" 'stderr\b|STDERR_FILENO\b|perror *\(|v?dprintf *\(' 'src/base/log\.c'
 door "stdout is written" 'stdout\b|STDOUT_FILENO\b|v?printf *\(|puts *\(|putchar *\(' '(never)'
 door "sockets are opened" 'socket *\(|socketpair *\(' 'src/(transport/udp/udp_[a-z_]*|onesided/hop_ports|base/tcp_socket|offload/local_socket)\.c'
-door "memory is mapped" 'mmap *\(|shm_open *\(|memfd_create *\(|shmget *\(' 'src/(base/(live_counters|shm_segment|zeroed_pages)|offload/segment_memory|record/trace/trace_pages)\.c'
-door "memory of other processes is reached" 'process_vm_[a-z]+' 'src/(base/shm_segment|shm/shm_cma|offload/attach_window|pmpi/datatype/memory_reach)\.c'
+door "memory is mapped" 'mmap *\(|shm_open *\(|memfd_create *\(|shmget *\(' 'src/(base/(live_counters|memory/(shm_segment|zeroed_pages))|offload/segment_memory|record/trace/trace_pages)\.c'
+door "memory of other processes is reached" 'process_vm_[a-z]+' 'src/(base/memory/shm_segment|shm/shm_cma|offload/attach_window|pmpi/datatype/memory_reach)\.c'
 door "threads are made" 'pthread_create *\(' 'src/base/own_thread\.c'
 nowhere "these calls do not know how much room there is: use snprintf or memcpy" \
     'strcpy *\(|stpcpy *\(|strcat *\(|v?sprintf *\(|gets *\('

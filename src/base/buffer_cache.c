@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/atomics.h"
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 
 enum { SPARES = 4 };
 #define KEPT_LEAST ((size_t)64 << 10) // smaller ones malloc has at hand

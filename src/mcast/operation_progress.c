@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "base/log.h"
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"
@@ -131,7 +132,7 @@ static void copy_blocks(struct co_mcast_op *op, uint8_t *copy)
     size_t at = 0;
     for (int i = 0; i < op->block_count; i++) {
         struct co_receive_block *block = &op->blocks[i];
-        memcpy(copy + at, op->buffer + block->offset, block->bytes);
+        co_memory_copy(copy + at, op->buffer + block->offset, block->bytes);
         block->offset = at;
         at += block->bytes;
     }
@@ -152,7 +153,7 @@ static bool keep_copy(struct co_mcast_op *op)
     if (op->is_scattered) {
         copy_blocks(op, copy);
     } else {
-        memcpy(copy, op->buffer, op->bytes);
+        co_memory_copy(copy, op->buffer, op->bytes);
     }
     op->buffer = copy;
     op->is_kept = true;

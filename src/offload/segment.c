@@ -2,6 +2,7 @@
 //
 // The memory between a rank and its proxy; see the header. Labels of orders are of this file.
 #include "offload/segment.h"
+#include "base/memory/memory_copy.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -153,7 +154,7 @@ uint64_t co_segment_news(const struct co_segment_rank *rank)
 // copy, shall not read the original again in its place.
 static void copy_once(uint8_t *into, const uint8_t *from, size_t bytes)
 {
-    memcpy(into, from, bytes);
+    co_memory_copy(into, from, bytes);
     atomic_signal_fence(memory_order_seq_cst); // of this thread's compiler alone: nothing is ordered by the processor
 }
 

@@ -2,6 +2,7 @@
 //
 // Staging; see the header.
 #include "offload/stage_window.h"
+#include "base/memory/memory_copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static int stage_read(struct co_rank_window_loan *loan, uint64_t offset, void *i
     if (loan->staged == NULL) {
         return below.window->ops->read(&below, offset, into, bytes);
     }
-    memcpy(into, loan->staged + offset, bytes);
+    co_memory_copy(into, loan->staged + offset, bytes);
     return 0;
 }
 
@@ -88,7 +89,7 @@ static int stage_write(struct co_rank_window_loan *loan, uint64_t offset, const 
     if (loan->staged == NULL) {
         return below.window->ops->write(&below, offset, from, bytes);
     }
-    memcpy(loan->staged + offset, from, bytes);
+    co_memory_copy(loan->staged + offset, from, bytes);
     return 0;
 }
 

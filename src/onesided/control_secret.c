@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "onesided/control_session.h"
 
 enum { FILE_MAX = 1 << 20, BLOCK = 4096, STACK = 4096 };

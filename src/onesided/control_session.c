@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "base/auth/auth.h"
 
 enum {

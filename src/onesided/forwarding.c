@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/fixed_pool.h"
+#include "base/memory/fixed_pool.h"
 #include "base/hash_map.h"
 
 struct place {

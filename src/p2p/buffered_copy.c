@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "p2p/background.h"
 #include "p2p/context.h"
 #include "p2p/peer_channel.h"
@@ -38,9 +39,7 @@ struct co_p2p_send *co_p2p_buffered_copy(struct co_p2p *p2p, const struct co_p2p
     buffered->send.on_done = copy_on_done;
     buffered->send.handle = 0;
     buffered->send.in_background = co_p2p_background_begin(p2p, true);
-    if (send->bytes > 0) {
-        memcpy(buffered->bytes, send->data, send->bytes);
-    }
+    co_memory_copy(buffered->bytes, send->data, send->bytes);
     buffered->send.context->users++;
     buffered->send.context->holders++;
     p2p->buffered += cost;

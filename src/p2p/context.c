@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "p2p/message.h"
 
 #define ENDED_MOST 4096

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "p2p/background.h"
 #include "p2p/context.h"
 
@@ -70,9 +71,7 @@ static inline void co_p2p_note(struct co_p2p_receive *receive, int32_t source, i
 static inline void co_p2p_copy(struct co_p2p_receive *receive, const void *from, size_t bytes)
 {
     bytes = bytes < receive->room ? bytes : receive->room;
-    if (bytes > 0) {
-        memcpy(receive->buffer, from, bytes);
-    }
+    co_memory_copy(receive->buffer, from, bytes);
 }
 
 #endif

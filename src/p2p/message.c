@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "p2p/peer_channel.h"
 
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
@@ -60,9 +61,7 @@ bool co_p2p_message_store(struct co_p2p *p2p, struct co_p2p_message *message, co
     if (!co_p2p_message_room(p2p, message, message->bytes)) {
         return false;
     }
-    if (message->bytes > 0) {
-        memcpy(message->payload, payload, message->bytes);
-    }
+    co_memory_copy(message->payload, payload, message->bytes);
     return true;
 }
 

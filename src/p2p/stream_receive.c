@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "p2p/finish.h"
 #include "p2p/peer_channel.h"
 #include "p2p/reply.h"
@@ -44,7 +45,7 @@ static void receive_take_piece(struct co_p2p_receive *receive, const unsigned ch
         return;
     }
     if (room > 0) {
-        memcpy((char *)receive->buffer + receive->done_bytes, payload, bytes < room ? bytes : room);
+        co_memory_copy((char *)receive->buffer + receive->done_bytes, payload, bytes < room ? bytes : room);
     }
     co_p2p_tell_bytes(receive, receive->done_bytes, receive->done_bytes + bytes);
     receive->done_bytes += bytes;
@@ -65,7 +66,7 @@ void co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *paylo
     if (from->fragment_receive != NULL) {
         receive_take_piece(from->fragment_receive, payload, bytes);
     } else if (message != NULL) {
-        memcpy(message->payload + message->arrived, payload, bytes);
+        co_memory_copy(message->payload + message->arrived, payload, bytes);
         message->arrived += bytes;
     }
 }

@@ -3,6 +3,7 @@
 // Large allgather, copied straight between processes: everyone tells where its block is and reads the others', each
 // beginning with its successor so that no block is read by all at once. It ends when all have read ours. Hot for
 // large operations.
+#include "base/memory/memory_copy.h"
 #include "shm/shm_team.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static bool copy_own(struct co_shm_op *op)
     }
     for (size_t end = op->position + length; op->position < end; op->position += length) {
         length = end - op->position < OWN_BYTES ? end - op->position : OWN_BYTES;
-        memcpy(own + op->position, op->mine + op->position, length);
+        co_memory_copy(own + op->position, op->mine + op->position, length);
     }
     return op->position == op->bytes;
 }

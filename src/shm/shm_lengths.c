@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/memory/memory_copy.h"
 #include "shm/shm_team.h"
 
 // The length of an operation chooses its path; in an allgather that is the largest block, and what a member gives may
@@ -160,7 +161,7 @@ static int truncating_step(struct co_shm_op *op)
     int state = op->whole_step(op);
 
     if (state == 1) {
-        memcpy(op->home, op->whole, op->room);
+        co_memory_copy(op->home, op->whole, op->room);
         return CO_SHM_TRUNCATED;
     }
     return state;

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "base/descriptors.h"
-#include "base/shm_segment.h"
+#include "base/memory/shm_segment.h"
 #include "shm/shm.h"
 #include "shm/shm_layout.h"
 

@@ -4,6 +4,7 @@
 // leaf's block is cut into pieces, the leaf takes them from the front, the centre, which has to wait anyway, from the
 // back, so that two cores work on one block. A leaf is done with its own block; the centre when all leaves are. Hot
 // for large operations.
+#include "base/memory/memory_copy.h"
 #include "shm/shm_team.h"
 
 #include <errno.h>
@@ -266,7 +267,7 @@ static int centre_step(struct co_shm_op *op)
             return 0;
         }
         if (inward && op->mine != op->target + (size_t)team->self * op->bytes) {
-            memcpy(op->target + (size_t)team->self * op->bytes, op->mine, op->bytes);
+            co_memory_copy(op->target + (size_t)team->self * op->bytes, op->mine, op->bytes);
         }
         op->phase = PHASE_COPY;
     }

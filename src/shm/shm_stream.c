@@ -5,6 +5,7 @@
 // that lags learns of many slots by one look, and a counter that nobody looks at stays in its writer's cache; with a
 // flag for each, every slot costs both sides the way between two caches. Who does not lag finds beside the counter what
 // the head says. Where the slots are, in the lane or in a loan, the writer alone decides and tells there, too. Hot.
+#include "base/memory/memory_copy.h"
 #include "shm/shm_team.h"
 
 #include <errno.h>
@@ -77,7 +78,7 @@ static void copy_home(const struct co_shm_op *op, char *to, const char *from, si
     if (op->past_cache) {
         co_shm_copy_nontemporal(to, from, length);
     } else {
-        memcpy(to, from, length);
+        co_memory_copy(to, from, length);
     }
 }
 
@@ -114,9 +115,7 @@ static size_t write_some(struct co_shm_op *op, bool reads)
     uint64_t ticks = least(least(left, slots - slot), least(WRITE_TICKS, slots / 2));
     ticks = least(ticks, team->granted[CO_SHM_BULK] + slots - tick);
     size_t offset = (size_t)op->written * CO_SHM_FRAGMENT, length = length_of(op, team->self, op->written, ticks);
-    if (length > 0) {
-        memcpy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
-    }
+    co_memory_copy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
     if (op->written == 0) {
         write_head(op);
     }
@@ -264,7 +263,7 @@ static void begin(struct co_shm_op *op, bool writes)
 
     op->past_cache = exceeds_cache(op);
     if (op->call == CO_SHM_GATHER && op->root == op->team->self && op->mine != own) {
-        memcpy(own, op->mine, op->bytes);
+        co_memory_copy(own, op->mine, op->bytes);
     }
     op->remote = 0;
     op->least_slots = UINT64_MAX;

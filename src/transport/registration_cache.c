@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/memory_watch.h"
+#include "base/memory/memory_watch.h"
 
 _Static_assert(CO_REGISTRATIONS_MAX <= CO_MEMORY_WATCH_PLACES, "all that is kept can be watched");
 

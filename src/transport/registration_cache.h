@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The program's memory as a device knows it. Registering is dear, so that a piece stays registered after its use and
-// serves the next one, as long as the memory behind its addresses has not become another (base/memory_watch.h). Where
-// that cannot be known a piece is registered for one use, which only pays for large ones. Bounded by bytes and number.
-// Knows no device: how to register is handed in. By the holder of the engine; warm.
+// serves the next one, as long as the memory behind its addresses has not become another (base/memory/memory_watch.h).
+// Where that cannot be known a piece is registered for one use, which only pays for large ones. Bounded by bytes and
+// number. Knows no device: how to register is handed in. By the holder of the engine; warm.
 #ifndef CASTOFF_TRANSPORT_REGISTRATION_CACHE_H
 #define CASTOFF_TRANSPORT_REGISTRATION_CACHE_H
 

@@ -15,7 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "base/auth/gmac.h"
 
 #define TEAMS_KEPT 4

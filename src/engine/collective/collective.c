@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
@@ -59,7 +60,7 @@ static int plan_allgather(struct co_task *task)
         if (team->size > 1) {
             add_step(task, CO_STEP_SHM_ALLGATHER, 0);
         } else if (task->mine != task->buffer) {
-            memcpy(task->buffer, task->mine, task->request.bytes);
+            co_memory_copy(task->buffer, task->mine, task->request.bytes);
         }
         return 0;
     }
@@ -236,7 +237,7 @@ static int begin_net_allgather(struct co_task *task, uint64_t now_ns)
     if (task->team->node_size == 1) {
         unsigned char *place = task->gathered + own_place(task);
         if (place != task->mine) {
-            memcpy(place, task->mine, task->request.bytes);
+            co_memory_copy(place, task->mine, task->request.bytes);
         }
     }
     return co_mcast_allgather_start(&task->net, task->team->group, task->gathered, task->request.bytes, now_ns);
@@ -302,8 +303,8 @@ static void restore_rank_order(struct co_task *task)
     const struct co_team *team = task->team;
     for (int rank = 0; rank < team->size; rank++) {
         size_t from = (size_t)team->node_first[team->rank_node[rank]] + (size_t)team->rank_slot[rank];
-        memcpy(task->buffer + (size_t)rank * task->request.bytes, task->gathered + from * task->request.bytes,
-               task->request.bytes);
+        co_memory_copy(task->buffer + (size_t)rank * task->request.bytes, task->gathered + from * task->request.bytes,
+                       task->request.bytes);
     }
 }
 
@@ -323,7 +324,7 @@ static void keep_what_fits(struct co_task *task)
     size_t bytes;
     void *whole = co_mcast_op_take_whole(task->net, &bytes);
     if (whole != NULL) {
-        memcpy(task->buffer, whole, task->request.bytes);
+        co_memory_copy(task->buffer, whole, task->request.bytes);
         free(whole);
         task->was_cut = true;
     }
@@ -341,7 +342,7 @@ static int poll_net(struct co_task *task)
         size_t bytes;
         void *whole = co_mcast_op_take_whole(task->net, &bytes);
         if (whole != NULL) {
-            memcpy(task->buffer, whole, task->request.bytes);
+            co_memory_copy(task->buffer, whole, task->request.bytes);
         }
         take_length(task, bytes, whole);
     } else if (state > 0 && task->plan[task->at] == CO_STEP_NET_ALLGATHERV) {

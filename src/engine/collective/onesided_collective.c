@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory/memory_copy.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "engine/collective/team_run.h"
@@ -251,7 +252,7 @@ int co_onesided_collective_allgather(struct co_team *team, const void *mine, voi
         return status;
     }
     if (mine != NULL && mine != own) {
-        memcpy(own, mine, block_bytes);
+        co_memory_copy(own, mine, block_bytes);
     }
     for (int root = 0; root < team->size && error == 0 && verdict == 0; root++) {
         error = carry(call, root, (unsigned char *)all + (size_t)root * block_bytes, &verdict);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "base/mix_bits.h"
 #include "engine/collective/team.h"
 
@@ -85,7 +86,7 @@ void co_unequal_blocks_pack_own(unsigned char *packed, size_t stride, const stru
     for (int i = 0; i < own && stride == 0; i++) {
         at += blocks[i].bytes;
     }
-    memcpy(packed + at, blocks[own].buffer, blocks[own].bytes);
+    co_memory_copy(packed + at, blocks[own].buffer, blocks[own].bytes);
     if (stride > 0) {
         memset(packed + at + blocks[own].bytes, 0, stride - blocks[own].bytes); // others are told nothing of our memory
     }
@@ -97,7 +98,7 @@ void co_unequal_blocks_unpack_others(const unsigned char *packed, size_t stride,
     size_t at = 0;
     for (int i = 0; i < count; i++) {
         if (i != own) {
-            memcpy(blocks[i].buffer, packed + at, blocks[i].bytes);
+            co_memory_copy(blocks[i].buffer, packed + at, blocks[i].bytes);
         }
         at += stride > 0 ? stride : blocks[i].bytes;
     }

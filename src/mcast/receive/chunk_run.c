@@ -6,6 +6,7 @@
 // pointer longer. Hot.
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "mcast/state/endpoint.h"
 #include "mcast/state/operation.h"
 #include "mcast/receive/chunk_run.h"
@@ -112,7 +113,7 @@ struct co_run_taken co_chunk_run_place(struct co_mcast_op *op, int source, const
     unsigned taken = co_datapath_place(&run.flow, run.first, most, copies);
     size_t bytes = 0;
     for (unsigned i = 0; i < run.flow.placed; i++) {
-        memcpy(copies[i].to, copies[i].from, copies[i].bytes);
+        co_memory_copy(copies[i].to, copies[i].from, copies[i].bytes);
         bytes += copies[i].bytes;
     }
     return end(&run, taken, (struct co_placed_chunks){.chunks = run.flow.placed, .bytes = bytes});

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "base/counters.h"
 #include "base/mix_bits.h"
 #include "mcast/state/endpoint.h"
@@ -72,7 +73,7 @@ bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     early->group = group;
     early->chunk = *chunk;
     early->bytes = bytes;
-    memcpy(early->payload, payload, bytes);
+    co_memory_copy(early->payload, payload, bytes);
     struct co_early_queue *queue = early_queue(group, chunk->operation);
     *(queue->first == NULL ? &queue->first : &queue->last->next) = early;
     queue->last = early;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "base/counters.h"
 #include "mcast/state/endpoint.h"
 
@@ -39,7 +40,7 @@ void co_placement_copy(struct co_mcast_op *op, const struct co_receive_block *bl
     struct co_mcast *mcast = op->group->mcast;
     uint8_t *place = op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes;
     if (payload != place) {
-        memcpy(place, payload, bytes);
+        co_memory_copy(place, payload, bytes);
     }
     mcast->placed.landed += payload == place;
     mcast->placed.chunks++;

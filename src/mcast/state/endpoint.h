@@ -16,7 +16,7 @@
 #define CASTOFF_MCAST_STATE_ENDPOINT_H
 
 #include "base/chunk_bitmap.h"
-#include "base/fixed_pool.h"
+#include "base/memory/fixed_pool.h"
 #include "base/hash_map.h"
 #include "mcast/ack/rtt.h"
 #include "mcast/liveness/refusals.h"

@@ -2,6 +2,7 @@
 //
 // Queues of bytes; see the header.
 #include "offload/carrier/carrier_queue.h"
+#include "base/memory/memory_copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,7 @@ uint8_t *co_carrier_queue_reserve(struct co_carrier_queue *queue, size_t bytes)
         if (data == NULL) {
             return NULL;
         }
-        if (queue->bytes > 0) {
-            memcpy(data, queue->data + queue->at, queue->bytes);
-        }
+        co_memory_copy(data, queue->data + queue->at, queue->bytes);
         free(queue->data);
         queue->data = data;
         queue->room = room;
@@ -36,7 +35,7 @@ bool co_carrier_queue_append(struct co_carrier_queue *queue, const void *data, s
     if (to == NULL) {
         return false;
     }
-    memcpy(to, data, bytes);
+    co_memory_copy(to, data, bytes);
     queue->bytes += bytes;
     return true;
 }

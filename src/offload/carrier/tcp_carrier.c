@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "offload/carrier/tcp_carrier_state.h"
 
 enum { EVENTS_A_TURN = 64, STRANGERS_MAX = 64 };

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/tcp_socket.h"
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 
 enum {
     ACCEPTS_A_TURN = 16, // between two of them all are heard

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "offload/proxy/proxy_state.h"
 
 // A FORWARD reads what its receive writes, through the same loan.
@@ -33,7 +34,7 @@ static int piece_read(const struct co_proxy_end *end, struct co_rank_window_loan
 
     if (receive != NULL && end->moved + bytes > receive->bytes) {
         inside = receive->bytes > end->moved ? (uint32_t)(receive->bytes - end->moved) : 0;
-        memcpy(to + inside, receive->beyond + (end->moved + inside - receive->bytes), bytes - inside);
+        co_memory_copy(to + inside, receive->beyond + (end->moved + inside - receive->bytes), bytes - inside);
     }
     if (inside > 0) {
         error = loan->window->ops->read(loan, end->moved, to, inside);
@@ -108,8 +109,8 @@ static int receive_write(struct co_proxy_end *end, const struct co_offload_recor
     uint64_t bytes = record->data.payload_bytes < room ? record->data.payload_bytes : room;
 
     if (end->beyond != NULL && bytes < record->data.payload_bytes) {
-        memcpy(end->beyond + (end->moved + bytes - end->bytes), record->data.payload + bytes,
-               record->data.payload_bytes - bytes);
+        co_memory_copy(end->beyond + (end->moved + bytes - end->bytes), record->data.payload + bytes,
+                       record->data.payload_bytes - bytes);
     }
     return bytes == 0 ? 0 : end->loan.window->ops->write(&end->loan, end->moved, record->data.payload, bytes);
 }

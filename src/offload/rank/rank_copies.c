@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/shm_segment.h"
+#include "base/memory/shm_segment.h"
 #include "offload/segment_memory.h"
 
 enum { BLOCK_BYTES = 512, RANGES_FIRST = 8 }; // of st_blocks

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "base/log.h"
 #include "p2p/channel/native_channel_state.h"
 
@@ -54,12 +55,8 @@ static bool packet_send(struct co_channel *channel, int peer, const struct co_pa
     struct co_native_packet *out = co_native_packet_out(self, number);
     co_store_relaxed(&out->mark, 1); // relaxed: the queue orders it
     out->head = *packet;
-    if (first_bytes > 0) {
-        memcpy(out->payload, first, first_bytes);
-    }
-    if (second_bytes > 0) {
-        memcpy(out->payload + first_bytes, second, second_bytes);
-    }
+    co_memory_copy(out->payload, first, first_bytes);
+    co_memory_copy(out->payload + first_bytes, second, second_bytes);
     self->peers[peer].packets++;
     struct co_native_operation operation = {
         .address = out, .bytes = sizeof(*out) + first_bytes + second_bytes, .peer = peer, .tag = CO_NATIVE_TAG_PACKET};

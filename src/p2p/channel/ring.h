@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/atomics.h"
+#include "base/memory/memory_copy.h"
 #include "p2p/channel/packet.h"
 
 #define CO_RING_INLINE 104 // bytes of a payload that fit its slot
@@ -93,12 +94,8 @@ static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t end, s
 static inline void co_ring_copy(unsigned char *to, const void *first, size_t first_bytes, const void *second,
                                 size_t second_bytes)
 {
-    if (first_bytes > 0) {
-        memcpy(to, first, first_bytes);
-    }
-    if (second_bytes > 0) {
-        memcpy(to + first_bytes, second, second_bytes);
-    }
+    co_memory_copy(to, first, first_bytes);
+    co_memory_copy(to + first_bytes, second, second_bytes);
 }
 
 // False: full.

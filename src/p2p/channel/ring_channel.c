@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "base/shm_segment.h"
+#include "base/memory/shm_segment.h"
 #include "p2p/channel/ring.h"
 
 #define AREA_MOST ((size_t)256 << 10) // holds enough pieces of a stream for both sides to copy all the time

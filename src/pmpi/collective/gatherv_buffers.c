@@ -3,6 +3,7 @@
 // Where the blocks of an allgatherv go, and its routing.
 #include "pmpi/collective/gatherv_buffers.h"
 
+#include "base/memory/memory_copy.h"
 #include "pmpi/datatype/packing.h"
 
 #include <errno.h>
@@ -179,7 +180,7 @@ static int pack_other_size(const struct co_block *own, const struct co_gatherv_c
         return -ENOMEM;
     }
     int error = co_pack(packed, call->send, (size_t)call->send_count, call->send_type, &call->send_facts);
-    memcpy(own->buffer, packed, bytes < own->bytes ? bytes : own->bytes);
+    co_memory_copy(own->buffer, packed, bytes < own->bytes ? bytes : own->bytes);
     free(packed);
     return error;
 }

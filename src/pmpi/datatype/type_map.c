@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "pmpi/datatype/type_map_state.h"
 
 // Between the program's memory and the packed bytes.
@@ -17,9 +18,9 @@ struct walk {
 static inline void copy(bool packs, uintptr_t place, unsigned char *packed, size_t bytes)
 {
     if (packs) {
-        memcpy(packed, (const void *)place, bytes);
+        co_memory_copy(packed, (const void *)place, bytes);
     } else {
-        memcpy((void *)place, packed, bytes);
+        co_memory_copy((void *)place, packed, bytes);
     }
 }
 

@@ -4,6 +4,7 @@
 // digit, are the places in the order of packing. Runs of neighbours are kept as one. Rare.
 #include "pmpi/datatype/unpack_table.h"
 
+#include "base/memory/memory_copy.h"
 #include "pmpi/datatype/packing.h"
 
 #include <stdlib.h>
@@ -94,7 +95,7 @@ void co_unpack_table_apply(const struct co_unpack_table *table, void *buffer, co
         for (size_t i = 0; bytes > 0 && i < table->run_count; i++) {
             const struct run *run = &table->runs[i];
             size_t piece = run->bytes < bytes ? run->bytes : bytes;
-            memcpy((void *)(origin + run->place), from, piece);
+            co_memory_copy((void *)(origin + run->place), from, piece);
             from += piece;
             bytes -= piece;
         }

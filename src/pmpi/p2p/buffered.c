@@ -5,6 +5,7 @@
 // once goes like a standard send, which bounds a flood. Any thread.
 #include "pmpi/p2p/buffered.h"
 
+#include "base/memory/memory_copy.h"
 #include "pmpi/p2p/message_requests.h"
 #include "pmpi/datatype/packing.h"
 
@@ -99,9 +100,7 @@ static int copy(struct buffered *message, const struct co_message_buffer *buffer
     if (buffer->bytes > 0 && !buffer->facts.is_contiguous) {
         return co_pack(message->bytes, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts);
     }
-    if (buffer->bytes > 0) {
-        memcpy(message->bytes, buffer->address, buffer->bytes);
-    }
+    co_memory_copy(message->bytes, buffer->address, buffer->bytes);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 // MPI_Isendrecv and MPI_Isendrecv_replace (MPI 4): a receive and a send behind one request. Each half is an operation
 // behind a request of its own, which the program does not see; both are completed when the program's is.
 #include "base/buffer_cache.h"
+#include "base/memory/memory_copy.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/p2p/message_requests.h"
 #include "pmpi/report/message_counts.h"
@@ -104,7 +105,7 @@ static int copy_out(struct exchange *exchange, struct co_message_buffer *out)
         return -ENOMEM;
     }
     if (packed.packed == NULL) {
-        memcpy(exchange->copy, out->address, out->bytes);
+        co_memory_copy(exchange->copy, out->address, out->bytes);
     }
     out->address = exchange->copy;
     out->facts.is_contiguous = true;

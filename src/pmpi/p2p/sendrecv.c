@@ -3,6 +3,7 @@
 // MPI_Sendrecv and MPI_Sendrecv_replace. The receive is posted before the message goes, so that two ranks that talk to
 // each other, or one to itself, never wait for nothing. Hot.
 #include "base/buffer_cache.h"
+#include "base/memory/memory_copy.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/report/message_counts.h"
 #include "pmpi/p2p/messages.h"
@@ -100,7 +101,7 @@ static int copy_out(struct co_message_buffer *out, unsigned char on_stack[COPY_O
         return error;
     }
     if (out->bytes <= COPY_ON_STACK) {
-        memcpy(on_stack, out->address, out->bytes);
+        co_memory_copy(on_stack, out->address, out->bytes);
         out->address = on_stack;
         return 0;
     }
@@ -108,7 +109,7 @@ static int copy_out(struct co_message_buffer *out, unsigned char on_stack[COPY_O
     if (out->packed == NULL) {
         return -ENOMEM;
     }
-    memcpy(out->packed, out->address, out->bytes);
+    co_memory_copy(out->packed, out->address, out->bytes);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory/memory_copy.h"
 #include "transport/udp/udp_state.h"
 
 #define PAUSE 4 // receives, after one that brought nothing expected
@@ -124,7 +125,7 @@ static void put_together(const struct co_udp_landings *landings, unsigned index,
     for (unsigned i = 0; i < landings->aims[index].pieces && at < bytes; i++) {
         size_t size = bytes - at < pieces[i].iov_len ? bytes - at : pieces[i].iov_len;
         if (i % 2 == 1) {
-            memcpy(slot + at, pieces[i].iov_base, size);
+            co_memory_copy(slot + at, pieces[i].iov_base, size);
         }
         at += size;
     }

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "transport/verbs/verbs_state.h"
 
 // As rdma.md of the specification asks: what is not answered in 67 ms is sent again, seven times.

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "transport/verbs/verbs_state.h"
 
 #define LINE 64

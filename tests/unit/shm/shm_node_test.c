@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "base/shm_segment.h"
+#include "base/memory/shm_segment.h"
 #include "shm/shm_node.h"
 #include "shm_job.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 #include "p2p/channel/rc/rc_state.h"
 
 #define LINE 64

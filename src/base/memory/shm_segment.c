@@ -3,7 +3,7 @@
 // The only file that maps memory shared by ranks: named segments of one node, under /dev/shm. Called at set-up of a
 // team and at its end, by one thread for each segment. Not hot.
 #define _GNU_SOURCE // process_vm_readv
-#include "base/shm_segment.h"
+#include "base/memory/shm_segment.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 //
 // Anonymous private mappings.
 #define _GNU_SOURCE
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 
 #include <sys/mman.h>
 

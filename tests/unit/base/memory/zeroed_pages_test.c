@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/zeroed_pages.h"
+#include "base/memory/zeroed_pages.h"
 
 enum { BYTES = 4 << 20 };
 

@@ -2,8 +2,8 @@
 //
 // Objects of one size, all memory asked for at open, so that a full pool is an answer and not an allocation on the
 // hot path. Pages are touched when an object is first taken, not before. One thread at a time. Hot.
-#ifndef CASTOFF_BASE_FIXED_POOL_H
-#define CASTOFF_BASE_FIXED_POOL_H
+#ifndef CASTOFF_BASE_MEMORY_FIXED_POOL_H
+#define CASTOFF_BASE_MEMORY_FIXED_POOL_H
 
 #include <stddef.h>
 #include <stdint.h>

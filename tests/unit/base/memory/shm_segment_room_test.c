@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "base/shm_segment.h"
+#include "base/memory/shm_segment.h"
 
 static char name[CO_SHM_NAME_MAX];
 

@@ -2,7 +2,7 @@
 //
 // Pool of equal objects: a free list threaded through the free objects themselves, and a frontier behind which
 // nothing was ever touched. One thread at a time. Hot.
-#include "base/fixed_pool.h"
+#include "base/memory/fixed_pool.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 // cleared up after by the next who makes one: its maker holds a lock on a named segment. (Without a name, by
 // memfd_create or O_TMPFILE, others would have to come by /proc/PID/fd, which ranks in containers of their own, who
 // share /dev/shm alone, do not have.) Set-up only.
-#ifndef CASTOFF_BASE_SHM_SEGMENT_H
-#define CASTOFF_BASE_SHM_SEGMENT_H
+#ifndef CASTOFF_BASE_MEMORY_SHM_SEGMENT_H
+#define CASTOFF_BASE_MEMORY_SHM_SEGMENT_H
 
 #include <stddef.h>
 #include <stdint.h>

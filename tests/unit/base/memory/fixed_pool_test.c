@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/fixed_pool.h"
+#include "base/memory/fixed_pool.h"
 
 enum { COUNT = 37, BYTES = 21 };
 

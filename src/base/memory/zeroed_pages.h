@@ -3,8 +3,8 @@
 // Large tables of which most is never touched: zeroed pages that cost nothing until then. calloc promises the first and
 // not the second, for it may clear memory that was freed before. More than the machine has is given, too, unless the
 // kernel counts strictly (vm.overcommit_memory 2) or addresses are limited (ulimit -v). Rare; any thread.
-#ifndef CASTOFF_BASE_ZEROED_PAGES_H
-#define CASTOFF_BASE_ZEROED_PAGES_H
+#ifndef CASTOFF_BASE_MEMORY_ZEROED_PAGES_H
+#define CASTOFF_BASE_MEMORY_ZEROED_PAGES_H
 
 #include <stddef.h>
 

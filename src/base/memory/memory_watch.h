@@ -9,8 +9,8 @@
 //
 // Only private anonymous memory can be watched: other changes, to files and shared memory, are told by nobody.
 // Set-up and add are cold; is_same is a few loads. One thread at a time but where it says otherwise.
-#ifndef CASTOFF_BASE_MEMORY_WATCH_H
-#define CASTOFF_BASE_MEMORY_WATCH_H
+#ifndef CASTOFF_BASE_MEMORY_MEMORY_WATCH_H
+#define CASTOFF_BASE_MEMORY_MEMORY_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

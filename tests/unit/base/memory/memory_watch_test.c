@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "base/memory_watch.h"
+#include "base/memory/memory_watch.h"
 
 enum { PAGE = 4096, PAGES = 64, BYTES = PAGE * PAGES, TURNS = 200 };
 

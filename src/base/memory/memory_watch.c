@@ -3,7 +3,7 @@
 // Pages are registered for write protection, which is never put on any, so that no access of the program's is delayed:
 // only the events are wanted. Cold.
 #define _GNU_SOURCE // syscall, O_CLOEXEC
-#include "base/memory_watch.h"
+#include "base/memory/memory_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
