@@ -57,6 +57,10 @@ $(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_tes
 # There it is counted how many names are looked at.
 $(BUILD)/tests/unit/shm_segment_test: private LDFLAGS_SAN += -Wl,--wrap=shm_open
 
+# There the processor is slow or not as the test says, and the kernel's copies are looked at.
+$(BUILD)/tests/unit/shm_cma_test: private LDFLAGS_SAN += \
+  -Wl,--wrap=co_memory_copy_is_slow_close_behind,--wrap=process_vm_readv,--wrap=process_vm_writev
+
 # There a rank's processor has AES or not as the test says.
 $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_aead_aes256gcm_is_available
 

@@ -6,9 +6,13 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <stdalign.h>
 #include <sys/uio.h>
 
+#include "base/memory/memory_copy.h"
 #include "shm/shm_node.h"
+
+#define DETOUR_BYTES ((size_t)16 << 10) // on the stack
 
 typedef ssize_t copy_function(pid_t pid, const struct iovec *local, unsigned long local_count,
                               const struct iovec *remote, unsigned long remote_count, unsigned long flags);
@@ -32,14 +36,45 @@ static int copy_all(copy_function *copy, pid_t pid, char *local, uint64_t remote
     return 0;
 }
 
+static bool is_slow(const void *to, const void *from, size_t bytes)
+{
+    return bytes > CO_MEMORY_COPY_SHORT && co_memory_copy_is_close_behind(to, from) &&
+           co_memory_copy_is_slow_close_behind();
+}
+
+// Through memory that stands in its page as the other process's does, which is as fast as anything for the kernel, and
+// from there to its place or the other way by a copy of our own.
+static int copy_by_detour(copy_function *copy, pid_t pid, char *local, uint64_t remote, size_t bytes)
+{
+    alignas(CO_SHM_PAGE) char memory[DETOUR_BYTES + CO_SHM_PAGE];
+    char *alike = memory + remote % CO_SHM_PAGE;
+    int error = 0;
+    for (size_t done = 0, piece; error == 0 && done < bytes; done += piece) {
+        piece = bytes - done < DETOUR_BYTES ? bytes - done : DETOUR_BYTES;
+        if (copy == process_vm_writev) {
+            co_memory_copy(alike, local + done, piece);
+        }
+        error = copy_all(copy, pid, alike, remote + done, piece);
+        if (error == 0 && copy == process_vm_readv) {
+            co_memory_copy(local + done, alike, piece);
+        }
+    }
+    return error;
+}
+
 int co_shm_cma_read(pid_t pid, void *local, uint64_t remote, size_t bytes)
 {
-    return copy_all(process_vm_readv, pid, local, remote, bytes);
+    return is_slow(local, (const void *)(uintptr_t)remote, bytes)
+               ? copy_by_detour(process_vm_readv, pid, local, remote, bytes)
+               : copy_all(process_vm_readv, pid, local, remote, bytes);
 }
 
 int co_shm_cma_write(pid_t pid, const void *local, uint64_t remote, size_t bytes)
 {
-    return copy_all(process_vm_writev, pid, (char *)(uintptr_t)local, remote, bytes);
+    char *from = (char *)(uintptr_t)local;
+    return is_slow((const void *)(uintptr_t)remote, local, bytes)
+               ? copy_by_detour(process_vm_writev, pid, from, remote, bytes)
+               : copy_all(process_vm_writev, pid, from, remote, bytes);
 }
 
 int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes)

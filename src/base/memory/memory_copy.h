@@ -20,6 +20,10 @@ static inline bool co_memory_copy_is_close_behind(const void *to, const void *fr
     return ((uintptr_t)to - (uintptr_t)from) % 4096 - 1 < 63; // a line, to be safe
 }
 
+// Whether this processor takes so long then, by its own clock (some microseconds, once): who copies for us by such
+// instructions, as the kernel does, had better get another destination.
+bool co_memory_copy_is_slow_close_behind(void);
+
 // Of one that is close behind: in short ones.
 void co_memory_copy_in_pieces(char *to, const char *from, size_t bytes);
 

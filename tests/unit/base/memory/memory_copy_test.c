@@ -65,12 +65,22 @@ static void nothing_has_no_place(void **state)
     co_memory_copy(NULL, NULL, 0);
 }
 
+static void a_processor_stays_as_it_is(void **state)
+{
+    bool is_slow = co_memory_copy_is_slow_close_behind();
+    (void)state;
+    for (int turn = 0; turn < 100; turn++) {
+        assert_int_equal(co_memory_copy_is_slow_close_behind(), is_slow); // measured once
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(close_behind),
         cmocka_unit_test(all_bytes_and_no_others),
         cmocka_unit_test(nothing_has_no_place),
+        cmocka_unit_test(a_processor_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
