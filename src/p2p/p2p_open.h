@@ -23,7 +23,7 @@ struct co_p2p_config {
     // Reads the memory of another peer of the node: the whole length or -errno. NULL: nobody may.
     int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
     void *arg;
-    uint64_t patience_ns;     // with a stream of which nothing comes, before its rest is read
+    uint64_t patience_ns;     // with a short stream of which nothing comes, before its rest is read
     uint64_t (*now_ns)(void); // NULL: the clock's
 };
 

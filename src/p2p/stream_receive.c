@@ -149,7 +149,8 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
     uint64_t nobody = 0, now_ns;
-    if (from->first_stream == NULL || !co_p2p_may_read(p2p, from->first_stream)) {
+    const struct co_p2p_receive *first = from->first_stream;
+    if (first == NULL || !co_p2p_may_read(p2p, first)) {
         return 0;
     }
     now_ns = p2p->config.now_ns();
@@ -158,16 +159,15 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
         from->seen_ns = now_ns;
         return 0;
     }
-    if (now_ns - from->seen_ns < p2p->config.patience_ns) {
+    if (now_ns - from->seen_ns < co_p2p_patience_ns(p2p, first->wanted - first->done_bytes)) {
         return 0;
     }
     from->seen_ns = 0;
     // acquire P3: what the sender wrote is in the ring. Not free: it is writing, or has not heard of the last one that
     // was read.
-    bool is_ours = atomic_compare_exchange_strong_explicit(co_p2p_gate(p2p, peer, false), &nobody,
-                                                           from->first_stream->sender_operation, memory_order_acquire,
-                                                           memory_order_relaxed);
-    return is_ours ? from->first_stream->handle : 0;
+    bool is_ours = atomic_compare_exchange_strong_explicit(
+        co_p2p_gate(p2p, peer, false), &nobody, first->sender_operation, memory_order_acquire, memory_order_relaxed);
+    return is_ours ? first->handle : 0;
 }
 
 bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all_is_taken)

@@ -20,7 +20,8 @@
 #define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the first fragment that are worth a call of the kernel
 #define EXCHANGE_RTS 64
 #define ABSENCE_RTS 64
-#define AWAY 10 // of what a receiver's patience is
+#define AWAY 10         // of what a receiver's patience is
+#define READ_AT_MOST 64 // bytes a ns, times as fast as anybody reads: what patience costs is a small part of reading
 
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
 {
@@ -43,10 +44,15 @@ static bool send_is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
     return true;
 }
 
-// The ring was full, and is not any more.
-static void peer_note_absence(struct co_p2p *p2p, struct co_p2p_peer *to)
+uint64_t co_p2p_patience_ns(const struct co_p2p *p2p, size_t left)
 {
-    if (p2p->config.now_ns() - to->full_ns > AWAY * p2p->config.patience_ns) {
+    return p2p->config.patience_ns + left / READ_AT_MOST;
+}
+
+// The ring was full, and is not any more.
+static void peer_note_absence(struct co_p2p *p2p, struct co_p2p_peer *to, size_t left)
+{
+    if (p2p->config.now_ns() - to->full_ns > AWAY * co_p2p_patience_ns(p2p, left)) {
         to->absences = ABSENCE_RTS;
     }
     to->full_ns = 0;
@@ -107,7 +113,7 @@ static bool stream_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, 
     bool has_gone = stream_push_open(p2p, peer, send, kind, end);
     co_store_release(gate, 0); // release P3: the pieces are in the ring
     if (to->full_ns != 0 && send->streamed > before) {
-        peer_note_absence(p2p, to);
+        peer_note_absence(p2p, to, send->bytes - before);
     }
     if (!has_gone && to->full_ns == 0) {
         to->full_ns = p2p->config.now_ns();

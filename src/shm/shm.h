@@ -53,8 +53,8 @@ bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go
 // Reads memory of another rank of the node, where single copy is allowed. The whole length or -errno; -ESRCH: its
 // process is gone, whoever has the number now.
 int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes);
-// The longest message between two ranks that is faster through shared memory in pieces; SIZE_MAX: it was not measured,
-// or none that was measured is slower.
+// The longest message between two ranks that is faster through shared memory in pieces; SIZE_MAX: none that was
+// measured is slower; 0: it was not measured.
 size_t co_shm_node_stream_most(const struct co_shm_node *node);
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or from where on
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).

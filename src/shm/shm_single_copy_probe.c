@@ -142,7 +142,8 @@ static void set_thresholds(struct co_shm_node *node, bool has_measured)
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
-    node->stream_most = node->tried_allgather_min = SIZE_MAX;
+    node->stream_most = 0;
+    node->tried_allgather_min = SIZE_MAX;
     if (has_measured) {
         use_measured(node);
     }

@@ -35,7 +35,7 @@ if [[ $chosen == *small* ]]; then # all but those of many seconds, or minutes wh
 fi
 if [[ $chosen == *large* ]]; then
     programs_of="p2p_stress p2p_order p2p_sizes p2p_freed p2p_datatypes p2p_sendrecv p2p_truncation p2p_cancel"
-    try large on CASTOFF_P2P_EAGER=1M CASTOFF_P2P_STREAM=1M CASTOFF_P2P_MEMORY=64M CASTOFF_P2P_CREDIT=1G \
+    try large on CASTOFF_P2P_EAGER=1M CASTOFF_P2P_STREAM=1G CASTOFF_P2P_MEMORY=64M CASTOFF_P2P_CREDIT=1G \
         CASTOFF_PROGRESS=caller
 fi
 if [[ $chosen == *hosts* ]]; then

@@ -21,7 +21,7 @@
 
 #define PLACES_FIRST 64                        // in the tables of a communicator: a page or two; they double
 #define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
-#define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known: as long as the setting allows
+#define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
 #define MEMORY_LEAST ((size_t)8 << 20)
 #define MEMORY_OF_RANK ((size_t)2 << 20) // half of what Open MPI's vader asks for
@@ -45,8 +45,8 @@ static uint32_t power_of_two(uint32_t least)
 static size_t stream_most(const struct co_engine *engine)
 {
     int64_t asked = co_setting_number(CO_SET_P2P_STREAM);
-    size_t measured = engine->shm == NULL ? SIZE_MAX : co_shm_node_stream_most(engine->shm);
-    size_t most = asked >= 0 ? (size_t)asked : measured < STREAM_MOST ? measured : STREAM_MOST;
+    size_t measured = engine->shm == NULL ? 0 : co_shm_node_stream_most(engine->shm);
+    size_t most = asked >= 0 ? (size_t)asked : measured > 0 ? measured : STREAM_MOST;
     return engine->is_oversubscribed && most > STREAM_MOST_CROWDED ? STREAM_MOST_CROWDED : most;
 }
 

@@ -50,6 +50,28 @@ static void a_sender_that_stops(void **state)
     }
 }
 
+// The more there is to be read, the longer: what it loses by its patience is a small part of what it wins.
+static void patience_grows_with_what_is_left(void **state)
+{
+    (void)state;
+    for (int long_one = 0; long_one < 2; long_one++) {
+        size_t bytes = long_one ? STREAM_MOST : FIRST_FRAGMENT + 1;
+        open_streams(2, 1 << 20);
+        struct co_p2p_receive receive = receive_at(1, LARGE);
+        struct co_p2p_send send = send_of(0, 1, 5, bytes);
+        co_p2p_receive(&receive, 0, 5);
+        co_p2p_send(&send);
+        wait_for(1, 0);
+        wait_for(1, PATIENCE_NS + 100);
+        assert_int_equal(reads, !long_one);
+        wait_for(1, STREAM_MOST / 64);
+        assert_int_equal(reads, 1);
+        check_received(&receive, 0, 5, bytes);
+        p2p_world_settle(&world);
+        close_streams(false);
+    }
+}
+
 // The sender wakes up while it is read: it writes nothing, and does not look at its buffer any more either, which may
 // be gone as soon as the receiver has the message.
 static struct co_p2p_send *woken;
@@ -261,6 +283,7 @@ static void a_communicator_that_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_sender_that_stops),
+                                       cmocka_unit_test(patience_grows_with_what_is_left),
                                        cmocka_unit_test(a_sender_that_wakes_up_meanwhile),
                                        cmocka_unit_test(a_sender_that_stops_while_it_writes),
                                        cmocka_unit_test(two_that_stop),

@@ -10,8 +10,6 @@
 
 #include <cmocka.h>
 
-#define PATIENCE_NS 100
-
 int reads, read_error;
 void (*while_reading)(void);
 static uint64_t clock_ns = 1;
@@ -68,10 +66,15 @@ void streams_move(int rank)
     }
 }
 
-void wait_in_vain(int rank)
+void wait_for(int rank, uint64_t ns)
 {
     streams_move(rank);
-    clock_ns += 2 * PATIENCE_NS;
+    clock_ns += ns;
     streams_move(rank);
     co_p2p_progress(world.ranks[rank]);
+}
+
+void wait_in_vain(int rank)
+{
+    wait_for(rank, 2 * PATIENCE_NS);
 }

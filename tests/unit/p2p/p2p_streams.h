@@ -17,5 +17,8 @@ void close_streams(bool has_sends);
 // This rank alone, until nothing moves; and then for longer than its patience.
 void streams_move(int rank);
 void wait_in_vain(int rank);
+// So long, by a clock that stands still else.
+void wait_for(int rank, uint64_t ns);
+#define PATIENCE_NS 100000 // far more than what these messages' lengths add to it
 
 #endif

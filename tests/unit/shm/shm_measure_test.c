@@ -151,7 +151,7 @@ static int open_with(struct shm_rank *self)
     SHM_CHECK(co_shm_node_open(&node, &config) == 0);
     bool is_used = strstr(node->reason, "measured") != NULL;
     SHM_CHECK(!is_used || wish->measures);
-    SHM_CHECK(is_used || co_shm_node_stream_most(node) == SIZE_MAX);
+    SHM_CHECK(is_used || co_shm_node_stream_most(node) == 0);
     SHM_CHECK(node->direct_bcast_min >= wish->least && node->direct_allgather_min >= wish->least);
     SHM_CHECK(wish->single_copy != CO_NO || node->direct_bcast_min == SIZE_MAX);
     SHM_CHECK(wish->single_copy != CO_YES || node->direct_bcast_min == wish->least);
