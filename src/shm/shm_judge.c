@@ -7,7 +7,8 @@
 #define STEADY_PARTS 4   // a time comes again where the second is longer by no more than a part of so many
 #define AS_LONG_AS 1000u // the ring's time below
 
-// The straight copy's time over the ring's, in thousandths, for what is not certain. The MPI below copies straight from
+// The straight copy's time over the ring's, in thousandths, for what is not certain; as much longer as it is for what
+// is. The MPI below copies straight from
 // 4 KiB on, so who does likewise is hardly slower than it anywhere. By ring an Intel Emerald Rapids takes up to 2.5
 // times as long, an AMD EPYC is up to 1.5 times as fast with messages and as fast with blocks of 256 KiB.
 static const unsigned usual[CO_SHM_PATTERNS][CO_SHM_MEASURED_SIZES] = {
@@ -32,21 +33,31 @@ static bool sum(const struct co_shm_samples samples[CO_SHM_SOURCES], uint64_t *l
     return is_whole;
 }
 
-// Its times: as measured where that is certain, else in the usual relation.
-static bool times_of(const struct co_shm_evidence *evidence, int pattern, unsigned size, uint64_t times[CO_SHM_COPIES])
+// Its times, if they are certain.
+static bool has_times(const struct co_shm_pair *pair, uint64_t times[CO_SHM_COPIES])
 {
-    const struct co_shm_pair *pair = &evidence->pairs[pattern][size];
     bool are_steady[CO_SHM_COPIES], are_whole = true;
     for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
         are_whole = sum(pair->samples[copy], &times[copy], &are_steady[copy]) && are_whole;
     }
     int slower = times[CO_SHM_BY_RING] > times[CO_SHM_STRAIGHT] ? CO_SHM_BY_RING : CO_SHM_STRAIGHT;
-    if (are_whole && are_steady[slower]) {
-        return true;
+    return are_whole && are_steady[slower];
+}
+
+// How much slower the straight copy is here than usual, in thousandths: the mean of all pairs that are certain.
+static uint64_t than_usual(const struct co_shm_evidence *evidence)
+{
+    uint64_t all = 0, count = 0, times[CO_SHM_COPIES];
+    for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+        for (int size = 0; size < CO_SHM_MEASURED_SIZES; size++) {
+            if (has_times(&evidence->pairs[pattern][size], times)) {
+                uint64_t here = AS_LONG_AS * times[CO_SHM_STRAIGHT] / times[CO_SHM_BY_RING];
+                all += AS_LONG_AS * here / usual[pattern][size];
+                count++;
+            }
+        }
     }
-    times[CO_SHM_BY_RING] = AS_LONG_AS;
-    times[CO_SHM_STRAIGHT] = usual[pattern][size];
-    return false;
+    return count == 0 ? AS_LONG_AS : all / count;
 }
 
 // The larger sizes first, for their copies differ most, and then in turns: who is disturbed now is not a moment later.
@@ -58,7 +69,7 @@ int co_shm_evidence_next(const struct co_shm_evidence *evidence)
         for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
             unsigned rounds = evidence->pairs[pattern][size].rounds;
             uint64_t times[CO_SHM_COPIES];
-            if (rounds < least && !times_of(evidence, pattern, size, times)) {
+            if (rounds < least && !has_times(&evidence->pairs[pattern][size], times)) {
                 least = rounds;
                 next = pattern * CO_SHM_MEASURED_SIZES + (int)size;
             }
@@ -73,7 +84,12 @@ static size_t straight_from(const struct co_shm_evidence *evidence, int pattern,
     double gain_above = 0; // of the straight copy at the size above, as a part of its time
     for (unsigned i = CO_SHM_MEASURED_SIZES; i-- > 0;) {
         uint64_t times[CO_SHM_COPIES];
-        *certain += times_of(evidence, pattern, i, times);
+        if (has_times(&evidence->pairs[pattern][i], times)) {
+            (*certain)++;
+        } else {
+            times[CO_SHM_BY_RING] = AS_LONG_AS;
+            times[CO_SHM_STRAIGHT] = usual[pattern][i] * than_usual(evidence) / AS_LONG_AS;
+        }
         double ring = (double)times[CO_SHM_BY_RING], straight = (double)times[CO_SHM_STRAIGHT];
         if (from != 0) {
             continue;

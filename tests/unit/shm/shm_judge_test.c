@@ -211,7 +211,7 @@ static void a_busy_machine_is_judged_like_a_quiet_one(void **state)
     }
     assert_int_equal(certain(&two), 7);
     assert_int_equal(kib(straight_from(&two, CO_SHM_PATTERN_MESSAGE)), 16);
-    assert_in_range(kib(straight_from(&two, CO_SHM_PATTERN_BCAST)), 50, 70);
+    assert_in_range(kib(straight_from(&two, CO_SHM_PATTERN_BCAST)), 45, 70);
     assert_int_equal(kib(straight_from(&two, CO_SHM_PATTERN_ALLGATHER)), 16);
     size_t usual[CO_SHM_PATTERNS];
     usual_of(usual);
@@ -220,6 +220,24 @@ static void a_busy_machine_is_judged_like_a_quiet_one(void **state)
     for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
         assert_int_equal(straight_from(&one, pattern), usual[pattern]);
         assert_int_equal(straight_from(&disturbed, pattern), usual[pattern]);
+    }
+}
+
+// A start that was disturbed but for messages of 64 KiB, which go faster by ring: so do all others here, though most
+// machines copy them straight. And where those go straight as ever, nothing changes.
+static void what_is_uncertain_stands_as_what_is_certain(void **state)
+{
+    (void)state;
+    size_t usual[CO_SHM_PATTERNS];
+    usual_of(usual);
+    for (int is_other = 0; is_other < 2; is_other++) {
+        struct co_shm_evidence evidence = {0};
+        add_steady(&evidence.pairs[CO_SHM_PATTERN_MESSAGE][1], CO_SHM_BY_RING, 10000);
+        add_steady(&evidence.pairs[CO_SHM_PATTERN_MESSAGE][1], CO_SHM_STRAIGHT, is_other ? 20000 : 6000);
+        assert_int_equal(certain(&evidence), 1);
+        for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
+            assert_int_equal(straight_from(&evidence, pattern), is_other ? SIZE_MAX : usual[pattern]);
+        }
     }
 }
 
@@ -233,6 +251,7 @@ int main(void)
         cmocka_unit_test(half_a_measurement_is_none),
         cmocka_unit_test(turns_are_taken_by_what_is_uncertain),
         cmocka_unit_test(a_busy_machine_is_judged_like_a_quiet_one),
+        cmocka_unit_test(what_is_uncertain_stands_as_what_is_certain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
