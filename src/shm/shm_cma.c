@@ -6,13 +6,13 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
-#include <stdalign.h>
 #include <sys/uio.h>
 
+#include "base/buffer_cache.h"
 #include "base/memory/memory_copy.h"
 #include "shm/shm_node.h"
 
-#define DETOUR_BYTES ((size_t)16 << 10) // on the stack
+#define DETOUR_BYTES ((size_t)60 << 10) // whole pages, and with one more what the cache of buffers keeps
 
 typedef ssize_t copy_function(pid_t pid, const struct iovec *local, unsigned long local_count,
                               const struct iovec *remote, unsigned long remote_count, unsigned long flags);
@@ -43,11 +43,14 @@ static bool is_slow(const void *to, const void *from, size_t bytes)
 }
 
 // Through memory that stands in its page as the other process's does, which is as fast as anything for the kernel, and
-// from there to its place or the other way by a copy of our own.
+// from there to its place or the other way by a copy of our own. Not on the stack: a thread's may be a few pages.
 static int copy_by_detour(copy_function *copy, pid_t pid, char *local, uint64_t remote, size_t bytes)
 {
-    alignas(CO_SHM_PAGE) char memory[DETOUR_BYTES + CO_SHM_PAGE];
-    char *alike = memory + remote % CO_SHM_PAGE;
+    char *memory = co_buffer_cache_take(DETOUR_BYTES + CO_SHM_PAGE);
+    if (memory == NULL) {
+        return copy_all(copy, pid, local, remote, bytes);
+    }
+    char *alike = memory + (remote - (uintptr_t)memory) % CO_SHM_PAGE;
     int error = 0;
     for (size_t done = 0, piece; error == 0 && done < bytes; done += piece) {
         piece = bytes - done < DETOUR_BYTES ? bytes - done : DETOUR_BYTES;
@@ -59,6 +62,7 @@ static int copy_by_detour(copy_function *copy, pid_t pid, char *local, uint64_t 
             co_memory_copy(local + done, alike, piece);
         }
     }
+    co_buffer_cache_give(memory);
     return error;
 }
 

@@ -3,7 +3,7 @@
 // The copies of memory_copy.h that are made in pieces, and how long this processor takes for others. Hot.
 #include "base/memory/memory_copy.h"
 
-#include <stdalign.h>
+#include <stdlib.h>
 
 #include "base/atomics.h"
 #include "base/clock.h"
@@ -30,9 +30,14 @@ static void copy_by_string(void *to, const void *from, size_t bytes)
     __asm__ __volatile__("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
 }
 
+// Not on the stack: a thread's may be a few pages.
 static int try_close_behind(void)
 {
-    alignas(4096) char from[4096] = {0}, to[2 * 4096] = {0};
+    char *from = aligned_alloc(4096, 3 * 4096), *to = from + 4096;
+    if (from == NULL) {
+        return UNKNOWN;
+    }
+    memset(from, 0, 3 * 4096);
     uint64_t least_ns[2] = {UINT64_MAX, UINT64_MAX};
     for (int turn = 0; turn < 2 * TRIES; turn++) {
         uint64_t start_ns = co_clock_now_ns();
@@ -40,6 +45,7 @@ static int try_close_behind(void)
         uint64_t took_ns = co_clock_now_ns() - start_ns;
         least_ns[turn % 2] = took_ns < least_ns[turn % 2] ? took_ns : least_ns[turn % 2];
     }
+    free(from);
     return least_ns[1] > SLOW * least_ns[0] ? SLOW_CLOSE_BEHIND : FAST_CLOSE_BEHIND;
 }
 

@@ -18,7 +18,7 @@
 #include "base/memory/memory_copy.h"
 #include "shm/shm_node.h"
 
-enum { PAGE = 4096, LARGEST = (32 << 10) + 1, ROOM = LARGEST + PAGE };
+enum { PAGE = 4096, LARGEST = (130 << 10) + 1, ROOM = LARGEST + PAGE };
 
 bool __wrap_co_memory_copy_is_slow_close_behind(void);
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
@@ -78,7 +78,7 @@ static void check(bool reads, size_t own, size_t other, size_t bytes)
 
 static void run(void)
 {
-    static const size_t lengths[] = {1, 2048, 2049, 16384, 16385, LARGEST};
+    static const size_t lengths[] = {1, 2048, 2049, 60 << 10, (60 << 10) + 1, LARGEST};
     calls = close_behind = 0;
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         for (size_t own = 1; own < PAGE; own += own < 70 ? 3 : 997) {
@@ -113,7 +113,7 @@ static void an_end_is_an_error_on_the_way_round_too(void **state)
 {
     (void)state;
     is_slow = true;
-    memory_there = 20000; // the first piece is there, the second is not
+    memory_there = 65536; // the first piece is there, the second is not
     uint64_t other = (uint64_t)(uintptr_t)there;
     char *behind = here + 16, *before = here + PAGE - 16; // where the other begins in its page
     assert_int_equal(co_shm_cma_read(getpid(), behind, other, LARGEST), -EFAULT);
