@@ -33,10 +33,11 @@ static void copy_by_string(void *to, const void *from, size_t bytes)
 // Not on the stack: a thread's may be a few pages.
 static int try_close_behind(void)
 {
-    char *from = aligned_alloc(4096, 3 * 4096), *to = from + 4096;
+    char *from = aligned_alloc(4096, 3 * 4096);
     if (from == NULL) {
         return UNKNOWN;
     }
+    char *to = from + 4096;
     memset(from, 0, 3 * 4096);
     uint64_t least_ns[2] = {UINT64_MAX, UINT64_MAX};
     for (int turn = 0; turn < 2 * TRIES; turn++) {
