@@ -36,12 +36,6 @@ static int copy_all(copy_function *copy, pid_t pid, char *local, uint64_t remote
     return 0;
 }
 
-static bool is_slow(const void *to, const void *from, size_t bytes)
-{
-    return bytes > CO_MEMORY_COPY_SHORT && co_memory_copy_is_close_behind(to, from) &&
-           co_memory_copy_is_slow_close_behind();
-}
-
 // Through memory that stands in its page as the other process's does, which is as fast as anything for the kernel, and
 // from there to its place or the other way by a copy of our own. Not on the stack: a thread's may be a few pages.
 static int copy_by_detour(copy_function *copy, pid_t pid, char *local, uint64_t remote, size_t bytes)
@@ -66,19 +60,24 @@ static int copy_by_detour(copy_function *copy, pid_t pid, char *local, uint64_t 
     return error;
 }
 
+static int copy_between(copy_function *copy, pid_t pid, char *local, uint64_t remote, size_t bytes)
+{
+    const void *there = (const void *)(uintptr_t)remote;
+    bool reads = copy == process_vm_readv;
+    bool is_slow = bytes > CO_MEMORY_COPY_SHORT &&
+                   co_memory_copy_is_close_behind(reads ? local : there, reads ? there : local) &&
+                   co_memory_copy_is_slow_close_behind();
+    return is_slow ? copy_by_detour(copy, pid, local, remote, bytes) : copy_all(copy, pid, local, remote, bytes);
+}
+
 int co_shm_cma_read(pid_t pid, void *local, uint64_t remote, size_t bytes)
 {
-    return is_slow(local, (const void *)(uintptr_t)remote, bytes)
-               ? copy_by_detour(process_vm_readv, pid, local, remote, bytes)
-               : copy_all(process_vm_readv, pid, local, remote, bytes);
+    return copy_between(process_vm_readv, pid, local, remote, bytes);
 }
 
 int co_shm_cma_write(pid_t pid, const void *local, uint64_t remote, size_t bytes)
 {
-    char *from = (char *)(uintptr_t)local;
-    return is_slow((const void *)(uintptr_t)remote, local, bytes)
-               ? copy_by_detour(process_vm_writev, pid, from, remote, bytes)
-               : copy_all(process_vm_writev, pid, from, remote, bytes);
+    return copy_between(process_vm_writev, pid, (char *)(uintptr_t)local, remote, bytes);
 }
 
 int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes)

@@ -17,11 +17,10 @@ static const unsigned usual[CO_SHM_PATTERNS][CO_SHM_MEASURED_SIZES] = {
     [CO_SHM_PATTERN_ALLGATHER] = {1100, 900, 800},
 };
 
-// By ring each line goes from one core's cache to the other's and back, which takes up to five times as long when the
-// host of a virtual machine moves its processors apart, as it does once they are busy, or when ranks are not bound; a
-// straight copy of a block that the program keeps takes hardly longer then. Who is tried again in use, or goes on by
-// ring while its receiver computes, finds out or gains by it; broadcasts from 64 KiB on go by ring only where it is
-// twice as fast.
+// By ring each line goes from one core's cache to the other's and back, which on a virtual machine took up to five
+// times as long at some times as at others; a straight copy of a block that the program keeps took at most half as long
+// again. What is measured here may be of other times than the job. Allgathers are tried again in use (shm_trials.h),
+// messages and broadcasts are not: these go by ring from 64 KiB on only where that is twice as fast.
 static unsigned ring_counts(int pattern, unsigned size)
 {
     return pattern == CO_SHM_PATTERN_BCAST && size > 0 ? 2 : 1;

@@ -53,7 +53,7 @@ static int try_close_behind(void)
 bool co_memory_copy_is_slow_close_behind(void)
 {
     static _Atomic int known;
-    int kind = co_load_relaxed(&known); // relaxed: whoever tries finds the same
+    int kind = co_load_relaxed(&known); // relaxed: two that try at once may both tell
     if (kind == UNKNOWN) {
         kind = try_close_behind();
         co_store_relaxed(&known, kind);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Copies of a program's bytes. Long ones glibc makes with `rep movsb` where the processor says that this is fast. AMD's
-// Zen 3 and 4 say so, but where the destination stands up to 31 bytes further behind the start of its page than the
-// source, they take ten to twenty times as long as with vectors (sourceware.org, bug 30994; Debian 12's glibc 2.36 has
-// it). What malloc gives for large blocks begins 16 bytes behind a page's start, and what castoff shares at a page's
-// start, so that is the usual case here. Short copies are made with vectors. Hot; any thread.
+// Zen 3 says so, but where the destination stands 1 to 31 bytes further behind the start of its page than the source,
+// it takes ten to twenty times as long as with vectors (measured with Debian 12's glibc 2.36; sourceware.org, bug
+// 30994, is of Zen 4). What malloc gives for large blocks begins 16 bytes behind a page's start, and what castoff
+// shares at a page's start, so that is the usual case here. Short copies are made with vectors. Hot; any thread.
 #ifndef CASTOFF_BASE_MEMORY_MEMORY_COPY_H
 #define CASTOFF_BASE_MEMORY_MEMORY_COPY_H
 
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CO_MEMORY_COPY_SHORT ((size_t)2048) // glibc takes `rep movsb` from 2,112 bytes on at the earliest
+#define CO_MEMORY_COPY_SHORT ((size_t)2048) // glibc 2.36 takes `rep movsb` from 2,112 bytes on
 
 static inline bool co_memory_copy_is_close_behind(const void *to, const void *from)
 {

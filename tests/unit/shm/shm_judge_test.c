@@ -230,7 +230,8 @@ static void a_busy_machine_is_judged_like_a_quiet_one(void **state)
     }
 }
 
-// Whose caches may be far apart when the job runs, and who are tried no more: the ring has to be twice as fast.
+// Which are not tried in use, while a ring may take longer then than when it was measured: the ring has to be twice as
+// fast.
 static void broadcasts_go_by_ring_where_that_is_certain_to_pay(void **state)
 {
     (void)state;
