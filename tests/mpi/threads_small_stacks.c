@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread whose stack is 32 KiB moves long messages and broadcasts and allgathers long blocks, to memory that begins
 // otherwise in its page than where they come from. Below its stack is the program's own memory. Skipped where stock
-// does not provide the level. ranks: 2 3 environment: CASTOFF_SHM_SINGLE_COPY=yes CASTOFF_P2P_STREAM=0 expect: each
-// byte, and nothing is written below the stack taken: MPI_Bcast MPI_Allgather
+// does not provide the level.
+// ranks: 2 3
+// environment: CASTOFF_SHM_SINGLE_COPY=yes CASTOFF_P2P_STREAM=0
+// expect: each byte, and nothing is written below the stack
+// taken: MPI_Bcast MPI_Allgather
 #include "oracle/verdict.h"
 
 #include <pthread.h>
