@@ -16,6 +16,7 @@
 #include "p2p/receive.h"
 #include "p2p/stream_receive.h"
 #include "p2p/stream_send.h"
+#include "p2p/stream_trials.h"
 
 // What the packet says of its message, and where the bytes begin. False: it contradicts itself.
 static bool message_read(const struct co_p2p *p2p, struct co_p2p_message *message, const struct co_packet *packet,
@@ -156,6 +157,7 @@ static void send_on_answer(struct co_p2p *p2p, int peer, const struct co_packet 
     if (send == NULL || send->context->peers[send->destination] != peer) {
         return;
     }
+    co_p2p_trials_hear(p2p, peer, send->bytes, packet->kind == CO_PACKET_ACK ? 0 : packet->tag);
     if (send->first_fragment > 0) {
         is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {

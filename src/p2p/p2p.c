@@ -13,6 +13,7 @@
 #include "p2p/p2p_progress.h"
 #include "p2p/p2p_state.h"
 #include "p2p/packet_trace.h"
+#include "p2p/stream_trials.h"
 
 #define FIRST_FRAGMENT_PACKETS 4 // the largest: what comes unasked of a message that streams,
 #define FIRST_FRAGMENT_MOST ((size_t)32 << 10)
@@ -85,6 +86,9 @@ static void p2p_free(struct co_p2p *p2p)
 {
     if (p2p != NULL) {
         co_p2p_batch_close(p2p->batch);
+        if (p2p->peers != NULL) {
+            co_p2p_trials_close(p2p);
+        }
         free(p2p->peers);
         free(p2p->peer_of_local_rank);
     }

@@ -74,6 +74,7 @@ struct co_p2p_receive {
     struct co_p2p_receive *next; // of those whose bytes stream, are read from their sender, or cannot be asked for yet
     struct co_p2p_message *message; // of the latter two: memory for the answer
     bool is_streamed;               // and has not all of them
+    bool is_trial;                  // its end is told (stream_trials.h)
     int peer;
     uint64_t sender_operation, address;
     size_t done_bytes, wanted;

@@ -11,6 +11,7 @@
 //   receive.c        from the match to the bytes
 //   stream_send.c, stream_receive.c   middle ones inside a node    rendezvous_transfer.c   large messages between hosts
 //   reply.c          what a sender is told            buffered_copy.c      copies of small messages without credit
+//   stream_trials.c  which way messages of a size come faster
 //   finish.c         numbers and ends of operations   context.c   communicators, also those that are not known yet
 //   message.c        messages without a receive       queue.c     what finds no room
 //   background.h     moved while the program computes     peer_channel.h   packets, gates, credit

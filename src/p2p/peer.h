@@ -18,14 +18,15 @@ struct co_p2p_peer {
     bool is_waiting;              // one of them holds something
     bool messages_are_next;       // for room
     bool is_gone;
-    bool is_awaited;     // while those are counted that somebody waits for
-    bool is_broken;      // its channel is, and it has not been given up yet
-    bool lacks_credit;   // since the last message that went
-    int exchanges;       // 0, or RTS to it before it has to show again that both send at once
-    int absences;        // likewise, that it was away while the ring to it was full
-    uint64_t full_ns;    // when pieces last found that ring full and have not gone on since, 0: they have
-    uint64_t charged;    // credit taken so far
-    uint64_t given_back; // of it, when it was last asked for
+    bool is_awaited;   // while those are counted that somebody waits for
+    bool is_broken;    // its channel is, and it has not been given up yet
+    bool lacks_credit; // since the last message that went
+    int exchanges;     // 0, or RTS to it before it has to show again that both send at once
+    int absences;      // likewise, that it was away while the ring to it was full
+    uint64_t full_ns;  // when pieces last found that ring full and have not gone on since, 0: they have
+    uint8_t wishes_known, wishes_pieces; // of sizes, a bit each: what it has told of which way (stream_trials.h)
+    uint64_t charged;                    // credit taken so far
+    uint64_t given_back;                 // of it, when it was last asked for
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;
     uint64_t pieces, pieces_seen, seen_ns; // that have come, and when it was seen that there were so many
@@ -33,6 +34,7 @@ struct co_p2p_peer {
     size_t fragment_left;
     struct co_p2p_message *fragment_message;
     struct co_p2p_receive *fragment_receive;
+    struct co_p2p_incoming *incoming; // what is learned of the way of its messages, NULL: there was none
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "p2p/reply.h"
 #include "p2p/stream_receive.h"
 #include "p2p/stream_send.h"
+#include "p2p/stream_trials.h"
 
 #define READ_AT_ONCE ((size_t)4 << 20) // with the lock held; so much Linux takes hold of at once, and less is slower
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
@@ -34,13 +35,14 @@ static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receiv
     receive->done_bytes = 0;
     receive->message = message;
     co_p2p_sees_exchange(p2p, message->peer);
+    co_p2p_trials_begin(p2p, receive, message->first_fragment > 0);
     if (message->first_fragment > 0) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {
         co_p2p_message_give(p2p, message);
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (receive->wanted == 0) {
-        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, message);
+        co_p2p_reply_fin(p2p, receive, message);
         co_p2p_receive_finish(receive, 0);
     } else if (p2p->peers[message->peer].is_remote) {
         co_p2p_transfer_receive(p2p, receive);
@@ -108,7 +110,8 @@ int co_p2p_read_progress(struct co_p2p *p2p)
     if (error != 0) { // what the kernel does not read, the sender sends
         receive_send_cts(p2p, receive, receive->message);
     } else {
-        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, receive->message);
+        co_p2p_reply_fin(p2p, receive, receive->message);
+        co_p2p_trials_end(p2p, receive, false);
         co_p2p_receive_finish(receive, 0);
     }
     return 1;

@@ -8,6 +8,7 @@
 
 #include "p2p/finish.h"
 #include "p2p/peer_channel.h"
+#include "p2p/stream_trials.h"
 
 static bool reply_leaves(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload)
 {
@@ -15,18 +16,17 @@ static bool reply_leaves(struct co_p2p *p2p, int peer, const struct co_packet *p
            co_p2p_transmit(p2p, peer, packet, payload, packet->bytes, NULL, 0);
 }
 
-static void reply_send(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes,
+static void reply_send(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload,
                        struct co_p2p_message *message)
 {
-    struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
-    if (p2p->peers[peer].is_gone || reply_leaves(p2p, peer, &packet, payload)) {
+    if (p2p->peers[peer].is_gone || reply_leaves(p2p, peer, packet, payload)) {
         co_p2p_message_give(p2p, message);
         return;
     }
     co_p2p_message_strip(p2p, message);
     struct co_p2p_answer *waiting = &message->answer;
-    *waiting = (struct co_p2p_answer){.queued = {.is_answer = true}, .packet = packet};
-    memcpy(waiting->payload, payload, bytes);
+    *waiting = (struct co_p2p_answer){.queued = {.is_answer = true}, .packet = *packet};
+    memcpy(waiting->payload, payload, packet->bytes);
     co_p2p_enqueue(p2p, peer, &p2p->peers[peer].answers, &waiting->queued);
 }
 
@@ -34,14 +34,23 @@ void co_p2p_reply(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64
                   struct co_p2p_message *message)
 {
     struct co_packet_handle handle = {operation};
-    reply_send(p2p, peer, kind, &handle, sizeof(handle), message);
+    struct co_packet packet = {.kind = kind, .bytes = sizeof(handle)};
+    reply_send(p2p, peer, &packet, &handle, message);
+}
+
+void co_p2p_reply_fin(struct co_p2p *p2p, const struct co_p2p_receive *receive, struct co_p2p_message *message)
+{
+    struct co_packet_handle handle = {receive->sender_operation};
+    struct co_packet packet = {.kind = CO_PACKET_FIN, .bytes = sizeof(handle), .tag = co_p2p_trials_wish(p2p, receive)};
+    reply_send(p2p, receive->peer, &packet, &handle, message);
 }
 
 void co_p2p_reply_cts(struct co_p2p *p2p, const struct co_p2p_receive *receive, uint32_t number,
                       struct co_p2p_message *message)
 {
     struct co_packet_cts cts = {receive->sender_operation, receive->handle, receive->wanted, number};
-    reply_send(p2p, receive->peer, CO_PACKET_CTS, &cts, sizeof(cts), message);
+    struct co_packet packet = {.kind = CO_PACKET_CTS, .bytes = sizeof(cts), .tag = co_p2p_trials_wish(p2p, receive)};
+    reply_send(p2p, receive->peer, &packet, &cts, message);
 }
 
 bool co_p2p_name_or_refuse(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
@@ -49,7 +58,7 @@ bool co_p2p_name_or_refuse(struct co_p2p *p2p, struct co_p2p_receive *receive, s
     if (co_p2p_receive_name(p2p, receive)) {
         return true;
     }
-    co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, message);
+    co_p2p_reply_fin(p2p, receive, message);
     co_p2p_receive_finish(receive, -ENOMEM);
     return false;
 }

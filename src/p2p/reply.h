@@ -10,6 +10,8 @@
 
 void co_p2p_reply(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation,
                   struct co_p2p_message *message);
+// Nothing, or no more, is wanted of what the receive has met.
+void co_p2p_reply_fin(struct co_p2p *p2p, const struct co_p2p_receive *receive, struct co_p2p_message *message);
 // Asks for the bytes, packet by packet or under a number of the remote channel. The receive has a number.
 void co_p2p_reply_cts(struct co_p2p *p2p, const struct co_p2p_receive *receive, uint32_t number,
                       struct co_p2p_message *message);

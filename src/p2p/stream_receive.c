@@ -16,6 +16,7 @@
 #include "p2p/peer_channel.h"
 #include "p2p/reply.h"
 #include "p2p/stream_send.h"
+#include "p2p/stream_trials.h"
 
 static struct co_p2p_peer *receive_peer(const struct co_p2p_receive *receive)
 {
@@ -50,6 +51,7 @@ static void receive_take_piece(struct co_p2p_receive *receive, const unsigned ch
     co_p2p_tell_bytes(receive, receive->done_bytes, receive->done_bytes + bytes);
     receive->done_bytes += bytes;
     if (receive->done_bytes == receive->wanted) {
+        co_p2p_trials_end(receive->context->p2p, receive, true);
         co_p2p_receive_finish(receive, 0);
     }
 }
@@ -128,7 +130,8 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, struct co_p2p_message 
         co_p2p_message_give(p2p, message);
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (has_all) {
-        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation, message);
+        co_p2p_reply_fin(p2p, receive, message);
+        co_p2p_trials_end(p2p, receive, true);
         co_p2p_receive_finish(receive, 0);
     } else if (co_p2p_name_or_refuse(p2p, receive, message)) {
         from->fragment_message = is_coming ? NULL : from->fragment_message;
@@ -182,7 +185,8 @@ bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all
         return false;
     }
     p2p->totals.streams_read++;
-    co_p2p_reply(p2p, peer, CO_PACKET_FIN, receive->sender_operation, answer);
+    co_p2p_reply_fin(p2p, receive, answer);
+    co_p2p_trials_end(p2p, receive, true);
     co_p2p_receive_finish(receive, 0);
     return true;
 }

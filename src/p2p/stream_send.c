@@ -13,6 +13,7 @@
 
 #include "p2p/finish.h"
 #include "p2p/peer_channel.h"
+#include "p2p/stream_trials.h"
 
 // At most, and at most half of the largest packet, so that writing one and reading another overlap from early on; and
 // so large that what the two say of each piece is little beside copying it.
@@ -71,7 +72,7 @@ size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send
     bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
     bool streams =
         co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
-        !(may_read && (send->bytes > p2p->config.stream_most || send_is_left_to_read(p2p, peer, send->bytes)));
+        !(may_read && (!co_p2p_trials_streams(p2p, peer, send->bytes) || send_is_left_to_read(p2p, peer, send->bytes)));
     return streams && co_p2p_has_credit(p2p, peer, first_fragment) ? first_fragment : 0;
 }
 

@@ -125,7 +125,7 @@ struct co_shm_op {
     uint64_t bcast;         // which of the program's broadcasts it is, for who may let it go; 0: nobody may
     unsigned looks;         // of a caller that waits for it
     bool has_met_other;     // a stream of the root's of another length: not to be waited for
-    bool is_tried;          // its time counts (shm_trials.h)
+    bool is_tried;          // its time counts (base/copy_trials.h)
     bool is_held, takes;    // of an agreement, of a way
     uint64_t until_ns;      // of an agreement, and below
     uint64_t *words;

@@ -19,8 +19,9 @@ static const unsigned usual[CO_SHM_PATTERNS][CO_SHM_MEASURED_SIZES] = {
 
 // By ring each line goes from one core's cache to the other's and back, which on a virtual machine took up to five
 // times as long at some times as at others; a straight copy of a block that the program keeps took at most half as long
-// again. What is measured here may be of other times than the job. Allgathers are tried again in use (shm_trials.h),
-// messages and broadcasts are not: these go by ring from 64 KiB on only where that is twice as fast.
+// again. What is measured here may be of other times than the job. Allgathers are tried again in use
+// (base/copy_trials.h), messages and broadcasts are not: these go by ring from 64 KiB on only where that is twice as
+// fast.
 static unsigned ring_counts(int pattern, unsigned size)
 {
     return pattern == CO_SHM_PATTERN_BCAST && size > 0 ? 2 : 1;
@@ -43,24 +44,24 @@ static bool sum(const struct co_shm_samples samples[CO_SHM_SOURCES], uint64_t *l
 }
 
 // Its times, if they are certain.
-static bool has_times(const struct co_shm_pair *pair, uint64_t times[CO_SHM_COPIES])
+static bool has_times(const struct co_shm_pair *pair, uint64_t times[CO_COPY_PATHS])
 {
-    bool are_steady[CO_SHM_COPIES], are_whole = true;
-    for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
+    bool are_steady[CO_COPY_PATHS], are_whole = true;
+    for (int copy = 0; copy < CO_COPY_PATHS; copy++) {
         are_whole = sum(pair->samples[copy], &times[copy], &are_steady[copy]) && are_whole;
     }
-    int slower = times[CO_SHM_BY_RING] > times[CO_SHM_STRAIGHT] ? CO_SHM_BY_RING : CO_SHM_STRAIGHT;
+    int slower = times[CO_COPY_BY_RING] > times[CO_COPY_STRAIGHT] ? CO_COPY_BY_RING : CO_COPY_STRAIGHT;
     return are_whole && are_steady[slower];
 }
 
 // How much slower the straight copy is here than usual, in thousandths: the mean of all pairs that are certain.
 static uint64_t than_usual(const struct co_shm_evidence *evidence)
 {
-    uint64_t all = 0, count = 0, times[CO_SHM_COPIES];
+    uint64_t all = 0, count = 0, times[CO_COPY_PATHS];
     for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
         for (int size = 0; size < CO_SHM_MEASURED_SIZES; size++) {
             if (has_times(&evidence->pairs[pattern][size], times)) {
-                uint64_t here = AS_LONG_AS * times[CO_SHM_STRAIGHT] / times[CO_SHM_BY_RING];
+                uint64_t here = AS_LONG_AS * times[CO_COPY_STRAIGHT] / times[CO_COPY_BY_RING];
                 all += AS_LONG_AS * here / usual[pattern][size];
                 count++;
             }
@@ -77,7 +78,7 @@ int co_shm_evidence_next(const struct co_shm_evidence *evidence)
     for (unsigned size = CO_SHM_MEASURED_SIZES; size-- > 0;) {
         for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
             unsigned rounds = evidence->pairs[pattern][size].rounds;
-            uint64_t times[CO_SHM_COPIES];
+            uint64_t times[CO_COPY_PATHS];
             if (rounds < least && !has_times(&evidence->pairs[pattern][size], times)) {
                 least = rounds;
                 next = pattern * CO_SHM_MEASURED_SIZES + (int)size;
@@ -92,15 +93,15 @@ static size_t straight_from(const struct co_shm_evidence *evidence, int pattern,
     size_t from = 0;       // once it is known
     double gain_above = 0; // of the straight copy at the size above, as a part of its time
     for (unsigned i = CO_SHM_MEASURED_SIZES; i-- > 0;) {
-        uint64_t times[CO_SHM_COPIES];
+        uint64_t times[CO_COPY_PATHS];
         if (has_times(&evidence->pairs[pattern][i], times)) {
             (*certain)++;
         } else {
-            times[CO_SHM_BY_RING] = AS_LONG_AS;
-            times[CO_SHM_STRAIGHT] = usual[pattern][i] * than_usual(evidence) / AS_LONG_AS;
+            times[CO_COPY_BY_RING] = AS_LONG_AS;
+            times[CO_COPY_STRAIGHT] = usual[pattern][i] * than_usual(evidence) / AS_LONG_AS;
         }
-        double ring = (double)times[CO_SHM_BY_RING] * ring_counts(pattern, i),
-               straight = (double)times[CO_SHM_STRAIGHT];
+        double ring = (double)times[CO_COPY_BY_RING] * ring_counts(pattern, i),
+               straight = (double)times[CO_COPY_STRAIGHT];
         if (from != 0) {
             continue;
         }

@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/copy_trials.h"
+
 // What is copied: a message from one to the other; a block that both copy a half of; a block of each to the other.
 enum co_shm_pattern { CO_SHM_PATTERN_MESSAGE, CO_SHM_PATTERN_BCAST, CO_SHM_PATTERN_ALLGATHER, CO_SHM_PATTERNS };
-enum co_shm_copy { CO_SHM_BY_RING, CO_SHM_STRAIGHT, CO_SHM_COPIES };
 // Programs write their buffers anew or do not: half of the copies each.
 enum co_shm_source { CO_SHM_REWRITTEN, CO_SHM_KEPT, CO_SHM_SOURCES };
 
@@ -26,7 +27,7 @@ struct co_shm_samples {
 };
 
 struct co_shm_pair {
-    struct co_shm_samples samples[CO_SHM_COPIES][CO_SHM_SOURCES];
+    struct co_shm_samples samples[CO_COPY_PATHS][CO_SHM_SOURCES];
     unsigned rounds; // begun: a copy each
 };
 

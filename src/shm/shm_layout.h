@@ -108,7 +108,7 @@ struct co_shm_control {
     _Atomic uint64_t come_to;
     // The member, where ranks follow a leader: the number of its last such call, and the ways of those up to it.
     alignas(CO_CACHE_LINE) _Atomic uint64_t way;
-    // The member: how long its last two calls that are tried have taken (shm_trials.h).
+    // The member: how long its last two calls that are tried have taken (base/copy_trials.h).
     _Atomic uint64_t took_ns[2];
     // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In
     // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the

@@ -182,7 +182,7 @@ static bool take_sample(struct player *player, int pair, int copy, int source, s
 {
     enum co_shm_pattern pattern = (enum co_shm_pattern)(pair / CO_SHM_MEASURED_SIZES);
     size_t bytes = co_shm_measured_size((unsigned)pair % CO_SHM_MEASURED_SIZES);
-    copy_function *function = copy == CO_SHM_BY_RING ? by_ring : straight;
+    copy_function *function = copy == CO_COPY_BY_RING ? by_ring : straight;
     if (source == CO_SHM_REWRITTEN) {
         memset(player->source, (int)player->rounds, bytes);
     }
@@ -213,7 +213,7 @@ static bool take_round(struct player *player, uint64_t next, struct co_shm_evide
     pair->rounds++;
     player->rounds++;
     for (int source = 0; source < CO_SHM_SOURCES; source++) {
-        for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
+        for (int copy = 0; copy < CO_COPY_PATHS; copy++) {
             if (!take_sample(player, (int)next, copy, source, &pair->samples[copy][source])) {
                 return false;
             }
@@ -252,8 +252,8 @@ static void tell(const struct co_shm_evidence *evidence, unsigned certain, uint6
     for (int pair = 0; pair < CO_SHM_PAIRS; pair++) {
         int pattern = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
         const struct co_shm_pair *told = &evidence->pairs[pattern][size];
-        const struct co_shm_samples *ring = told->samples[CO_SHM_BY_RING];
-        const struct co_shm_samples *direct = told->samples[CO_SHM_STRAIGHT];
+        const struct co_shm_samples *ring = told->samples[CO_COPY_BY_RING];
+        const struct co_shm_samples *direct = told->samples[CO_COPY_STRAIGHT];
         co_log(CO_LOG_DEBUG, CO_SUBSYS_SHM,
                "%s of %zu KiB, %u rounds: by ring %.1f us from memory just written (next %.1f), %.1f (%.1f) from the "
                "same again; straight %.1f (%.1f), %.1f (%.1f)",

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/preload.h"
 #include "base/settings.h"
-#include "shm/shm_trials.h"
 
 #define BCAST_MIN ((size_t)48 << 10)
 #define GATHER_MIN ((size_t)12 << 10)

@@ -64,14 +64,17 @@ static unsigned ring_for(const struct co_shm_op *op)
 static bool is_straight_allgather(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
-    bool is_guess = op->bytes >= team->node->direct_allgather_min;
+    enum co_copy_path path =
+        op->bytes >= team->node->direct_allgather_min ? CO_COPY_STRAIGHT : CO_COPY_BY_RING; // the first guess
 
     op->is_tried = op->blocks == NULL && op->bytes >= team->node->tried_allgather_min;
-    if (!op->is_tried) {
-        return is_guess;
+    if (op->is_tried) {
+        unsigned class = co_trial_class(op->bytes, CO_SHM_TRIAL_LEAST);
+        team->tried_ns = co_clock_now_ns();
+        path = co_trial_next(&team->trials, class, path);
+        team->calls[team->tried % 2] = (struct co_shm_tried){(uint8_t) class, (uint8_t)path};
     }
-    team->tried_ns = co_clock_now_ns();
-    return co_shm_trials_next(&team->trials, op->bytes, is_guess ? CO_SHM_STRAIGHT : CO_SHM_BY_RING) == CO_SHM_STRAIGHT;
+    return path == CO_COPY_STRAIGHT;
 }
 
 static bool is_straight(struct co_shm_op *op)

@@ -231,6 +231,9 @@ void co_shm_tried(struct co_shm_team *team)
         uint64_t its_ns = co_load_relaxed(&co_shm_control(team, member)->took_ns[(team->tried - 1) % 2]);
         least_ns = its_ns < least_ns ? its_ns : least_ns;
     }
-    co_shm_trials_took(&team->trials, team->tried > 0 ? least_ns : 0);
+    if (team->tried > 0) {
+        const struct co_shm_tried *before = &team->calls[(team->tried - 1) % 2];
+        co_trial_took(&team->trials, before->class, (enum co_copy_path)before->path, least_ns);
+    }
     team->tried++;
 }

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "shm/shm_node.h"
-#include "shm/shm_trials.h"
 
 // A step that can go on moves about so much before it lets the caller's other operations have their turn. Callers yield
 // the processor between steps: less would cost more switches than copying.
@@ -31,6 +30,10 @@
 
 // The first three have numbers (CO_SHM_CALL_BITS) and lengths.
 enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER, CO_SHM_AGREE, CO_SHM_FOLLOW };
+
+struct co_shm_tried {
+    uint8_t class, path; // enum co_copy_path
+};
 
 struct co_shm_team {
     struct co_shm_node *node;
@@ -56,7 +59,8 @@ struct co_shm_team {
     uint64_t ways, all_came;        // ways asked for (shm_agree.c), and those that every member has come to
     uint64_t tried_ns;              // when the call of the trials that is under way began
     uint32_t tried;                 // calls of the trials so far
-    struct co_shm_trials trials;    // of allgathers
+    struct co_copy_trials trials;   // of allgathers
+    struct co_shm_tried calls[2];   // the last two of them
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
     int members[]; // ranks within the node

@@ -12,6 +12,7 @@
 
 int reads, read_error;
 void (*while_reading)(void);
+bool tries_streams;
 static uint64_t clock_ns = 1;
 
 static uint64_t now(void)
@@ -39,6 +40,7 @@ void open_streams(int size, size_t credit)
                                         .eager_most = EAGER,
                                         .credit = credit,
                                         .stream_most = STREAM_MOST,
+                                        .tries_streams = tries_streams,
                                         .patience_ns = PATIENCE_NS,
                                         .now_ns = now,
                                         .read = read_or_not,
@@ -64,6 +66,11 @@ void streams_move(int rank)
 {
     while (co_p2p_progress(world.ranks[rank]) > 0) {
     }
+}
+
+void pass_ns(uint64_t ns)
+{
+    clock_ns += ns;
 }
 
 void wait_for(int rank, uint64_t ns)

@@ -110,7 +110,7 @@ static int choose_alike(struct shm_rank *self)
             SHM_CHECK(shm_job_check_bcast(self, team, (uint64_t)i, i % self->size, bytes) == 0);
         }
     }
-    SHM_CHECK(straight >= CO_SHM_TRIAL_TURNS && by_ring >= CO_SHM_TRIAL_TURNS);
+    SHM_CHECK(straight >= 2 * CO_COPY_TRIAL_TIMES && by_ring >= 2 * CO_COPY_TRIAL_TIMES);
     SHM_CHECK(shm_job_least(self, straight) == straight && -shm_job_least(self, -straight) == straight);
     co_shm_team_close(team);
     free(mine);

@@ -59,7 +59,7 @@ static void it_is_faster_from_where_the_two_cross(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t times[CO_SHM_MEASURED_SIZES][CO_SHM_COPIES];
+        uint64_t times[CO_SHM_MEASURED_SIZES][CO_COPY_PATHS];
         size_t from; // KiB; 0: never
     } cases[] = {
         {{{10, 5}, {40, 20}, {160, 80}}, 16},       // always
@@ -75,9 +75,9 @@ static void it_is_faster_from_where_the_two_cross(void **state)
         struct co_shm_evidence evidence = {0};
         for (int pair = 0; pair < CO_SHM_PAIRS; pair++) {
             int pattern = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
-            uint64_t ring = ring_ns(pattern, size, 1000 * cases[i].times[size][CO_SHM_BY_RING]);
-            add_steady(&evidence.pairs[pattern][size], CO_SHM_BY_RING, ring);
-            add_steady(&evidence.pairs[pattern][size], CO_SHM_STRAIGHT, 1000 * cases[i].times[size][CO_SHM_STRAIGHT]);
+            uint64_t ring = ring_ns(pattern, size, 1000 * cases[i].times[size][CO_COPY_BY_RING]);
+            add_steady(&evidence.pairs[pattern][size], CO_COPY_BY_RING, ring);
+            add_steady(&evidence.pairs[pattern][size], CO_COPY_STRAIGHT, 1000 * cases[i].times[size][CO_COPY_STRAIGHT]);
         }
         assert_int_equal(certain(&evidence), CO_SHM_PAIRS);
         assert_int_equal(co_shm_evidence_next(&evidence), -1);
@@ -119,7 +119,7 @@ static void a_disturbed_copy_does_not_count(void **state)
 static void only_the_slower_one_has_to_be_steady(void **state)
 {
     (void)state;
-    for (int slower = 0; slower < CO_SHM_COPIES; slower++) {
+    for (int slower = 0; slower < CO_COPY_PATHS; slower++) {
         struct co_shm_evidence evidence = {0};
         struct co_shm_pair *pair = &evidence.pairs[CO_SHM_PATTERN_ALLGATHER][2];
         for (int source = 0; source < CO_SHM_SOURCES; source++) {
@@ -137,7 +137,7 @@ static void only_the_slower_one_has_to_be_steady(void **state)
         }
         assert_int_equal(certain(&evidence), 1);
         size_t from = straight_from(&evidence, CO_SHM_PATTERN_ALLGATHER);
-        assert_int_equal(from == SIZE_MAX, slower == CO_SHM_STRAIGHT);
+        assert_int_equal(from == SIZE_MAX, slower == CO_COPY_STRAIGHT);
     }
 }
 
@@ -146,10 +146,10 @@ static void half_a_measurement_is_none(void **state)
     (void)state;
     struct co_shm_evidence evidence = {0};
     struct co_shm_pair *pair = &evidence.pairs[CO_SHM_PATTERN_ALLGATHER][2];
-    add_steady(pair, CO_SHM_STRAIGHT, 200000);
+    add_steady(pair, CO_COPY_STRAIGHT, 200000);
     assert_int_equal(certain(&evidence), 0);
     for (int time = 0; time < 3; time++) { // by ring only from memory that stays
-        co_shm_samples_add(&pair->samples[CO_SHM_BY_RING][CO_SHM_KEPT], 1000, false);
+        co_shm_samples_add(&pair->samples[CO_COPY_BY_RING][CO_SHM_KEPT], 1000, false);
     }
     assert_int_equal(certain(&evidence), 0);
     assert_int_not_equal(kib(straight_from(&evidence, CO_SHM_PATTERN_ALLGATHER)), 0);
@@ -160,8 +160,8 @@ static void turns_are_taken_by_what_is_uncertain(void **state)
 {
     (void)state;
     struct co_shm_evidence evidence = {0};
-    add_steady(&evidence.pairs[CO_SHM_PATTERN_BCAST][1], CO_SHM_BY_RING, 100000);
-    add_steady(&evidence.pairs[CO_SHM_PATTERN_BCAST][1], CO_SHM_STRAIGHT, 50000);
+    add_steady(&evidence.pairs[CO_SHM_PATTERN_BCAST][1], CO_COPY_BY_RING, 100000);
+    add_steady(&evidence.pairs[CO_SHM_PATTERN_BCAST][1], CO_COPY_STRAIGHT, 50000);
     unsigned turns[CO_SHM_PAIRS] = {0}, all = 0;
     for (int next; (next = co_shm_evidence_next(&evidence)) >= 0; all++) {
         int pattern = next / CO_SHM_MEASURED_SIZES, size = next % CO_SHM_MEASURED_SIZES;
@@ -177,7 +177,7 @@ static void turns_are_taken_by_what_is_uncertain(void **state)
 
 // Nanoseconds on an Intel Emerald Rapids of two cores beside three endless loops and other work (load 20): of each pair
 // by ring and straight, from memory just written and from the same again, in two rounds. Nothing was disturbed.
-static const uint64_t busy[CO_SHM_PAIRS][CO_SHM_COPIES][CO_SHM_SOURCES][2] = {
+static const uint64_t busy[CO_SHM_PAIRS][CO_COPY_PATHS][CO_SHM_SOURCES][2] = {
     {{{3034, 2835}, {3026, 3450}}, {{3444, 3572}, {1524, 1516}}},
     {{{8500, 8472}, {10234, 10946}}, {{11690, 9758}, {3743, 3612}}},
     {{{31760, 29458}, {33301, 32041}}, {{42647, 26299}, {21449, 12603}}},
@@ -210,10 +210,10 @@ static void a_busy_machine_is_judged_like_a_quiet_one(void **state)
     (void)state;
     struct co_shm_evidence two = {0}, one = {0}, disturbed = {0};
     for (int pair = 0; pair < CO_SHM_PAIRS; pair++) {
-        for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
+        for (int copy = 0; copy < CO_COPY_PATHS; copy++) {
             replay(&two, pair, copy, 2, false);
             replay(&one, pair, copy, 1, false);
-            replay(&disturbed, pair, copy, 2, copy == CO_SHM_STRAIGHT);
+            replay(&disturbed, pair, copy, 2, copy == CO_COPY_STRAIGHT);
         }
     }
     assert_int_equal(certain(&two), 7);
@@ -239,8 +239,8 @@ static void broadcasts_go_by_ring_where_that_is_certain_to_pay(void **state)
         for (int is_twice = 0; is_twice < 2; is_twice++) {
             struct co_shm_evidence evidence = {0};
             for (int size = 0; size < CO_SHM_MEASURED_SIZES; size++) {
-                add_steady(&evidence.pairs[pattern][size], CO_SHM_BY_RING, 100000);
-                add_steady(&evidence.pairs[pattern][size], CO_SHM_STRAIGHT, is_twice ? 210000 : 190000);
+                add_steady(&evidence.pairs[pattern][size], CO_COPY_BY_RING, 100000);
+                add_steady(&evidence.pairs[pattern][size], CO_COPY_STRAIGHT, is_twice ? 210000 : 190000);
             }
             assert_int_equal(certain(&evidence), CO_SHM_MEASURED_SIZES);
             size_t from = straight_from(&evidence, pattern);
@@ -260,8 +260,8 @@ static void what_is_uncertain_stands_as_what_is_certain(void **state)
     usual_of(usual);
     for (int is_other = 0; is_other < 2; is_other++) {
         struct co_shm_evidence evidence = {0};
-        add_steady(&evidence.pairs[CO_SHM_PATTERN_MESSAGE][1], CO_SHM_BY_RING, 10000);
-        add_steady(&evidence.pairs[CO_SHM_PATTERN_MESSAGE][1], CO_SHM_STRAIGHT, is_other ? 20000 : 6000);
+        add_steady(&evidence.pairs[CO_SHM_PATTERN_MESSAGE][1], CO_COPY_BY_RING, 10000);
+        add_steady(&evidence.pairs[CO_SHM_PATTERN_MESSAGE][1], CO_COPY_STRAIGHT, is_other ? 20000 : 6000);
         assert_int_equal(certain(&evidence), 1);
         for (int pattern = 0; pattern < CO_SHM_PATTERNS; pattern++) {
             assert_int_equal(straight_from(&evidence, pattern), is_other ? SIZE_MAX : usual[pattern]);
