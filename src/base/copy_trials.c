@@ -20,13 +20,19 @@ static enum co_copy_path other(unsigned path)
     return path == CO_COPY_BY_RING ? CO_COPY_STRAIGHT : CO_COPY_BY_RING;
 }
 
+static void rest_for(struct co_copy_class *class, unsigned copies)
+{
+    unsigned left = class->left + copies;
+    class->left = (uint16_t)(left < UINT16_MAX ? left : UINT16_MAX);
+}
+
 // Rests grow, so that what trials cost becomes less and less.
 static void rest(struct co_copy_trials *trials)
 {
     struct co_copy_class *class = &trials->classes[trials->tried];
     unsigned longer = class->rest == 0 ? CO_COPY_TRIAL_REST_LEAST : 2u * class->rest;
     class->rest = (uint16_t)(longer < CO_COPY_TRIAL_REST_MOST ? longer : CO_COPY_TRIAL_REST_MOST);
-    class->left = class->rest;
+    rest_for(class, class->rest);
     trials->is_on = false;
 }
 
@@ -73,6 +79,13 @@ enum co_copy_path co_trial_next(struct co_copy_trials *trials, unsigned class, e
         begin(trials, class);
     }
     return (enum co_copy_path)its->path;
+}
+
+void co_trial_went(struct co_copy_trials *trials, unsigned class, enum co_copy_path path)
+{
+    if (path != trials->classes[class].path) {
+        rest_for(&trials->classes[class], CO_COPY_TRIAL_PRICE);
+    }
 }
 
 static void judge(struct co_copy_trials *trials)

@@ -56,7 +56,9 @@ void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, boo
     if (!receive->is_trial) {
         return;
     }
-    co_trial_next(&from->incoming->trials, class_of(receive->bytes), is_streamed ? CO_COPY_BY_RING : CO_COPY_STRAIGHT);
+    enum co_copy_path path = is_streamed ? CO_COPY_BY_RING : CO_COPY_STRAIGHT;
+    co_trial_next(&from->incoming->trials, class_of(receive->bytes), path);
+    co_trial_went(&from->incoming->trials, class_of(receive->bytes), path);
     if (from->incoming->under_way++ == 0) {
         spell_begin(p2p, from->incoming);
     }

@@ -15,7 +15,7 @@
 #include "shm/shm.h"
 #include "shm/shm_layout.h"
 
-#define CO_SHM_TRIAL_LEAST ((size_t)64 << 10) // bytes of an allgather; shorter ones would show the price of the clock
+#define CO_SHM_TRIAL_LEAST ((size_t)32 << 10) // bytes of an allgather; shorter ones would show the price of the clock
 
 struct co_shm_node {
     struct co_shm_config config;

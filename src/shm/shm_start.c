@@ -72,6 +72,7 @@ static bool is_straight_allgather(struct co_shm_op *op)
         unsigned class = co_trial_class(op->bytes, CO_SHM_TRIAL_LEAST);
         team->tried_ns = co_clock_now_ns();
         path = co_trial_next(&team->trials, class, path);
+        co_trial_went(&team->trials, class, path);
         team->calls[team->tried % 2] = (struct co_shm_tried){(uint8_t) class, (uint8_t)path};
     }
     return path == CO_COPY_STRAIGHT;

@@ -29,6 +29,7 @@ static enum co_copy_path copy(struct program *program, size_t bytes, enum co_cop
 {
     unsigned class = co_trial_class(bytes, LEAST);
     enum co_copy_path path = co_trial_next(&program->trials, class, guess);
+    co_trial_went(&program->trials, class, path);
     if (program->before_ns > 0) {
         co_trial_took(&program->trials, program->before_class, program->before_path, program->before_ns);
     }
@@ -167,6 +168,32 @@ static void a_trial_that_stands_still_is_given_up(void **state)
     assert_int_equal(copy(&program, 1 << 20, CO_COPY_BY_RING, 0), CO_COPY_STRAIGHT);
 }
 
+// A window of them: they left before the trial was over.
+static void copies_sent_ahead_are_paid_for(void **state)
+{
+    (void)state;
+    enum { AHEAD = 30 };
+    struct co_copy_trials trials = {0};
+    unsigned copies = 0;
+    begin_trial(&trials, CO_COPY_BY_RING);
+    for (unsigned i = 0; i < CO_COPY_TRIAL_TIMES; i++) {
+        co_trial_took(&trials, 0, CO_COPY_BY_RING, 1000);
+    }
+    for (unsigned i = 0; i < AHEAD; i++) {
+        co_trial_next(&trials, 0, CO_COPY_BY_RING);
+        co_trial_went(&trials, 0, CO_COPY_STRAIGHT);
+        co_trial_took(&trials, 0, CO_COPY_STRAIGHT, 5000);
+    }
+    for (; !co_trial_wants(&trials, 0); copies++) {
+        co_trial_went(&trials, 0, co_trial_next(&trials, 0, CO_COPY_BY_RING));
+    }
+    assert_in_range(copies, (AHEAD - 1) * CO_COPY_TRIAL_PRICE, (AHEAD + 2) * CO_COPY_TRIAL_PRICE);
+    for (unsigned i = 0; i < 1000; i++) { // as long as it can be counted
+        co_trial_went(&trials, 0, CO_COPY_STRAIGHT);
+    }
+    assert_int_equal(trials.classes[0].left, UINT16_MAX);
+}
+
 // Who copies may go another path than it was told: those times count for the path they went.
 static void times_count_for_the_way_that_was_gone(void **state)
 {
@@ -200,6 +227,7 @@ int main(void)
         cmocka_unit_test(who_comes_late_decides_nothing),
         cmocka_unit_test(sizes_learn_apart),
         cmocka_unit_test(a_trial_that_stands_still_is_given_up),
+        cmocka_unit_test(copies_sent_ahead_are_paid_for),
         cmocka_unit_test(times_count_for_the_way_that_was_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

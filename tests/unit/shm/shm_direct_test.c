@@ -79,7 +79,7 @@ static int around_pieces(struct shm_rank *self)
 
 static int choose_alike(struct shm_rank *self)
 {
-    static const size_t sizes[] = {65536, 70001, 131072, 100, 65535};
+    static const size_t sizes[] = {65536, 70001, 131072, 100, 32767};
     enum { CALLS = 120, LARGEST = 131072 };
     struct co_shm_team *team;
     char *mine = malloc(LARGEST), *all = malloc((size_t)self->size * LARGEST);
