@@ -40,7 +40,7 @@ static void begin(struct co_copy_trials *trials, unsigned class)
 {
     trials->is_on = true;
     trials->tried = (uint8_t) class;
-    trials->waited = 0;
+    trials->waited = trials->strays = 0;
     for (unsigned path = 0; path < CO_COPY_PATHS; path++) {
         trials->times[path] = 0;
         trials->least_ns[path] = UINT32_MAX;
@@ -83,7 +83,12 @@ enum co_copy_path co_trial_next(struct co_copy_trials *trials, unsigned class, e
 
 void co_trial_went(struct co_copy_trials *trials, unsigned class, enum co_copy_path path)
 {
-    if (path != trials->classes[class].path) {
+    if (path == trials->classes[class].path) {
+        return;
+    }
+    if (co_trial_wants(trials, class) && trials->strays < CO_COPY_TRIAL_TIMES) {
+        trials->strays++;
+    } else {
         rest_for(&trials->classes[class], CO_COPY_TRIAL_PRICE);
     }
 }

@@ -21,9 +21,9 @@ enum co_copy_path { CO_COPY_BY_RING, CO_COPY_STRAIGHT, CO_COPY_PATHS };
 #define CO_COPY_TRIAL_HOPELESS 2     // times by the other path, after which it is clear that it is much slower
 #define CO_COPY_TRIAL_FIRST 2        // copies before the first trial
 #define CO_COPY_TRIAL_WAITS 128      // copies without a time of a trial, until that is given up
-#define CO_COPY_TRIAL_PRICE 256      // copies by the path of now that each one by the other path is paid with
-#define CO_COPY_TRIAL_REST_LEAST 256 // copies between two trials, twice as many each time
-#define CO_COPY_TRIAL_REST_MOST 8192
+#define CO_COPY_TRIAL_PRICE 256      // copies that a trial is put off for each one by the other path that none needed
+#define CO_COPY_TRIAL_REST_LEAST 128 // copies between two trials, twice as many each time
+#define CO_COPY_TRIAL_REST_MOST 1024
 
 struct co_copy_class {
     uint16_t left, rest; // copies until the next trial, and between the last two; rest 0: none was yet
@@ -34,6 +34,7 @@ struct co_copy_class {
 struct co_copy_trials {
     uint32_t least_ns[CO_COPY_PATHS]; // of the trial under way
     uint8_t times[CO_COPY_PATHS];     // so many there were
+    uint8_t strays;                   // copies by the other path, as far as it needs them
     uint8_t tried, waited;            // its class; others wait for its end, so many copies since its last time
     bool is_on;
     struct co_copy_class classes[CO_COPY_TRIAL_CLASSES];
@@ -45,7 +46,7 @@ unsigned co_trial_class(size_t bytes, size_t least);
 enum co_copy_path co_trial_path(const struct co_copy_trials *trials, unsigned class);
 // A copy of the class begins; its path, where it is free to choose.
 enum co_copy_path co_trial_next(struct co_copy_trials *trials, unsigned class, enum co_copy_path guess);
-// And the path that it takes: a sender that is far ahead takes the other one for longer than a trial needs.
+// And the path that it takes: a sender that is far ahead takes the other one more often than a trial needs.
 void co_trial_went(struct co_copy_trials *trials, unsigned class, enum co_copy_path path);
 // Whether the time of a copy is asked for.
 static inline bool co_trial_wants(const struct co_copy_trials *trials, unsigned class)

@@ -18,7 +18,7 @@
 enum {
     BYTES = 100000,
     WINDOW = 4,
-    ENOUGH = 8 * (CO_COPY_TRIAL_FIRST + CO_COPY_PATHS * CO_COPY_TRIAL_TIMES) // messages for a verdict, also in windows
+    ENOUGH = 6 * (CO_COPY_TRIAL_FIRST + CO_COPY_PATHS * CO_COPY_TRIAL_TIMES) // messages for a verdict, also in windows
 };
 
 static uint64_t read_ns, pieces_ns; // that a message takes
