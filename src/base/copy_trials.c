@@ -30,9 +30,9 @@ static void rest_for(struct co_copy_class *class, unsigned copies)
 static void rest(struct co_copy_trials *trials)
 {
     struct co_copy_class *class = &trials->classes[trials->tried];
-    unsigned longer = class->rest == 0 ? CO_COPY_TRIAL_REST_LEAST : 2u * class->rest;
-    class->rest = (uint16_t)(longer < CO_COPY_TRIAL_REST_MOST ? longer : CO_COPY_TRIAL_REST_MOST);
-    rest_for(class, class->rest);
+    unsigned copies = (unsigned)CO_COPY_TRIAL_REST_LEAST << class->rests;
+    class->rests += copies < CO_COPY_TRIAL_REST_MOST;
+    rest_for(class, copies);
     trials->is_on = false;
 }
 
@@ -67,7 +67,7 @@ enum co_copy_path co_trial_next(struct co_copy_trials *trials, unsigned class, e
     struct co_copy_class *its = &trials->classes[class];
 
     if (!its->is_known) {
-        *its = (struct co_copy_class){.left = CO_COPY_TRIAL_FIRST, .path = (uint8_t)guess, .is_known = true};
+        *its = (struct co_copy_class){.left = CO_COPY_TRIAL_FIRST, .path = guess & 1, .is_known = true};
     }
     wait_for_time(trials);
     if (co_trial_wants(trials, class)) {
@@ -100,8 +100,9 @@ static void judge(struct co_copy_trials *trials)
 
     rest(trials);
     if (of_other + of_other / MUST_WIN_PARTS < of_now) {
-        class->path = other(class->path);
-        class->rest = class->left = CO_COPY_TRIAL_REST_LEAST;
+        class->path = other(class->path) & 1;
+        class->rests = 0;
+        class->left = CO_COPY_TRIAL_REST_LEAST;
     }
 }
 

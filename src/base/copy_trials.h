@@ -26,9 +26,10 @@ enum co_copy_path { CO_COPY_BY_RING, CO_COPY_STRAIGHT, CO_COPY_PATHS };
 #define CO_COPY_TRIAL_REST_MOST 1024
 
 struct co_copy_class {
-    uint16_t left, rest; // copies until the next trial, and between the last two; rest 0: none was yet
-    uint8_t path;        // of now, outside trials
-    bool is_known;       // had a copy
+    uint16_t left;     // copies until the next trial
+    uint8_t rests;     // trials in turn that changed nothing
+    uint8_t path : 1;  // of now, outside trials
+    bool is_known : 1; // had a copy
 };
 
 struct co_copy_trials {

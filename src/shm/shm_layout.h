@@ -27,7 +27,7 @@
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 14
+#define CO_SHM_VERSION 15
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
@@ -110,6 +110,9 @@ struct co_shm_control {
     alignas(CO_CACHE_LINE) _Atomic uint64_t way;
     // The member: how long its last two calls that are tried have taken (base/copy_trials.h).
     _Atomic uint64_t took_ns[2];
+    // The member, as a reader of large broadcasts: its last one, and when it came to it and had all
+    // (shm_bcast_trials.c).
+    _Atomic uint64_t bcast_began, bcast_ended;
     // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In
     // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the
     // start of the segment, with the logarithm of their number in the low bits.

@@ -29,7 +29,7 @@ static size_t on_path(const struct co_shm_op *op, unsigned ring, bool is_large, 
 }
 
 // What the member's slot that is next in this ring says of the operation; 0: nothing.
-static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ring)
+static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ring, struct co_shm_where *where)
 {
     const struct co_shm_team *team = op->team;
     uint64_t tick = ring == op->ring ? op->tick : team->clock[ring];
@@ -47,6 +47,7 @@ static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ri
     } else if (length == (CO_SHM_NOTHING & CO_SHM_INTRODUCTION)) {
         length = CO_SHM_NOTHING;
     }
+    where->is_straight = is_introduction;
     return on_path(op, ring, is_introduction, length);
 }
 
@@ -109,22 +110,23 @@ static bool is_behind_it(uint64_t told, uint64_t number)
     return told >> 1 >= end_of(number >> CO_SHM_CALL_BITS);
 }
 
-size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past)
+size_t co_shm_length_of(const struct co_shm_op *op, int member, struct co_shm_where *where)
 {
     uint64_t told = co_load_acquire(&co_shm_control(op->team, member)->come_to); // acquire N2, before the looks below
 
-    *is_past = is_at(told, op->number) && told != co_shm_told_word(op->number, true);
-    if (*is_past) {
+    where->is_straight = false;
+    where->is_past = is_at(told, op->number) && told != co_shm_told_word(op->number, true);
+    if (where->is_past) {
         return 0; // it gives nothing in it, or takes it for another call, whatever it knows of its length
     }
     size_t length = length_of_stream(op, member);
     if (length == 0) {
-        length = length_in_ring(op, member, CO_SHM_LINES);
+        length = length_in_ring(op, member, CO_SHM_LINES, where);
     }
     if (length == 0 && (co_load_relaxed(&co_shm_control(op->team, member)->touched) & 1u << CO_SHM_MAIL) != 0) {
-        length = length_in_ring(op, member, CO_SHM_MAIL); // relaxed: its pages are there
+        length = length_in_ring(op, member, CO_SHM_MAIL, where); // relaxed: its pages are there
     }
-    *is_past = is_behind_it(told, op->number) && length == 0;
+    where->is_past = is_behind_it(told, op->number) && length == 0;
     return length;
 }
 

@@ -15,7 +15,9 @@
 #include "shm/shm.h"
 #include "shm/shm_layout.h"
 
-#define CO_SHM_TRIAL_LEAST ((size_t)32 << 10) // bytes of an allgather; shorter ones would show the price of the clock
+// Bytes of what both paths are tried for (base/copy_trials.h); shorter ones would show the price of the clock.
+#define CO_SHM_TRIAL_LEAST ((size_t)32 << 10) // of an allgather's blocks
+#define CO_SHM_BCAST_TRIAL_LEAST ((size_t)64 << 10)
 
 struct co_shm_node {
     struct co_shm_config config;
@@ -35,10 +37,9 @@ struct co_shm_node {
     bool shares_cores;                                                // more ranks than cores
     bool lets_others_in;                                              // we told Yama
     size_t direct_bcast_min, direct_allgather_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
-    size_t
-        tried_allgather_min; // smallest blocks of which both ways are tried in use (base/copy_trials.h); SIZE_MAX: none
-    size_t stream_most;      // co_shm_node_stream_most
-    size_t cache_bytes;      // last level
+    size_t tried_bcast_min, tried_allgather_min; // smallest blocks of which both are tried in use; SIZE_MAX: none
+    size_t stream_most;                          // co_shm_node_stream_most
+    size_t cache_bytes;                          // last level
     char reason[200];
     uint64_t probe_word;   // read by the neighbour that probes us
     uint64_t probe_target; // written by him

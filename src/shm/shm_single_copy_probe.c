@@ -86,6 +86,13 @@ static size_t threshold(const struct co_shm_node *node, size_t measured)
     return !node->single_copy ? SIZE_MAX : is_asked ? config->single_copy_min : measured;
 }
 
+// In use: no smaller ones than CASTOFF_SHM_SINGLE_COPY_MIN.
+static size_t tried(const struct co_shm_node *node, size_t least)
+{
+    size_t asked = node->config.single_copy_min;
+    return asked > least ? asked : least;
+}
+
 static void say_size(char *text, size_t room, size_t from)
 {
     if (from == SIZE_MAX) {
@@ -107,8 +114,7 @@ static void use_measured(struct co_shm_node *node)
     node->stream_most =
         message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
     if (node->config.size == 2) {
-        size_t least = node->config.single_copy_min;
-        node->tried_allgather_min = least > CO_SHM_TRIAL_LEAST ? least : CO_SHM_TRIAL_LEAST;
+        node->tried_allgather_min = tried(node, CO_SHM_TRIAL_LEAST);
         node->direct_bcast_min = threshold(node, measured.from[CO_SHM_PATTERN_BCAST]);
         node->direct_allgather_min = threshold(node, measured.from[CO_SHM_PATTERN_ALLGATHER]);
     }
@@ -130,6 +136,12 @@ static bool is_worth_measuring(const struct co_shm_node *node)
     return node->config.measures && !node->shares_cores && co_shm_measure_is_possible(node);
 }
 
+// Nobody has said which of both.
+static bool may_try(const struct co_shm_node *node)
+{
+    return node->single_copy && node->config.measures && !node->shares_cores;
+}
+
 // From where on a straight copy wins, as measured on one machine. It makes ranks wait for each other, the rings do not,
 // which counts twice when ranks share cores. With slots borrowed from the node the rings were faster at every size up
 // to 64 MiB, by two: the kernel looks up and pins every page that it copies. Only a gather, where one member reads
@@ -143,6 +155,7 @@ static void set_thresholds(struct co_shm_node *node, bool has_measured)
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
     node->stream_most = 0;
     node->tried_allgather_min = SIZE_MAX;
+    node->tried_bcast_min = may_try(node) ? tried(node, CO_SHM_BCAST_TRIAL_LEAST) : SIZE_MAX;
     if (has_measured) {
         use_measured(node);
     }

@@ -170,6 +170,9 @@ static int leaf_end(struct co_shm_op *op)
     co_store_release(&control->finished, op->sequence); // release G2: our reads or writes of the centre's memory
     co_shm_consume(team, CO_SHM_LINES, op->tick + 1);
     co_shm_team_count(team, 0, op->bytes);
+    if (op->call == CO_SHM_BCAST) {
+        co_shm_bcast_has_read(op);
+    }
     return 1;
 }
 

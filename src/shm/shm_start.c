@@ -82,9 +82,9 @@ static bool is_straight(struct co_shm_op *op)
 {
     const struct co_shm_node *node = op->team->node;
 
-    return op->call == CO_SHM_ALLGATHER
-               ? is_straight_allgather(op)
-               : op->bytes >= (op->call == CO_SHM_BCAST ? node->direct_bcast_min : node->direct_gather_min);
+    return op->call == CO_SHM_ALLGATHER ? is_straight_allgather(op)
+           : op->call == CO_SHM_BCAST   ? co_shm_bcast_goes_straight(op)
+                                        : op->bytes >= node->direct_gather_min;
 }
 
 static void choose_path(struct co_shm_op *op)
@@ -275,18 +275,25 @@ static int end_or_fail(struct co_shm_op *op)
 static bool is_let_go(const struct co_shm_op *op)
 {
     const struct co_shm_team *team = op->team;
-    bool is_past;
+    struct co_shm_where where;
     return op->call == CO_SHM_BCAST && op->bcast != 0 && op->root != team->self && op->read == 0 &&
            co_load_acquire(&team->node->entries[team->entry].let_go) >= op->bcast && // acquire L1, before the look
-           co_shm_length_of(op, op->root, &is_past) == 0;
+           co_shm_length_of(op, op->root, &where) == 0;
+}
+
+// A reader that its root, which chooses as it likes, has not met yet.
+static bool may_be_elsewhere(const struct co_shm_op *op)
+{
+    return op->call == CO_SHM_BCAST && op->bytes >= op->team->node->tried_bcast_min && op->root != op->team->self &&
+           op->read == 0;
 }
 
 int co_shm_op_look_at_lengths(struct co_shm_op *op)
 {
-    bool is_past;
+    struct co_shm_where where;
 
     bool has_length = op->call <= CO_SHM_GATHER; // else it is none of the numbered ones
-    if (!has_length || (!op->has_met_other && ++op->looks % LOOK_EVERY != 0)) {
+    if (!has_length || (++op->looks % LOOK_EVERY != 0 && !op->has_met_other && !may_be_elsewhere(op))) {
         return 0;
     }
     if (is_let_go(op)) {
@@ -301,16 +308,18 @@ int co_shm_op_look_at_lengths(struct co_shm_op *op)
     if (member < 0) {
         return 0;
     }
-    size_t bytes = co_shm_length_of(op, member, &is_past);
-    if (is_past) {
+    size_t bytes = co_shm_length_of(op, member, &where);
+    if (where.is_past) {
         return end_or_fail(op);
     }
-    if (bytes == 0 || bytes == co_shm_block_told(op, member)) {
+    bool is_elsewhere = may_be_elsewhere(op) && where.is_straight != co_shm_op_is_large(op);
+    if (bytes == 0 || (bytes == co_shm_block_told(op, member) && !is_elsewhere)) {
         return 0;
     }
     if (op->call != CO_SHM_BCAST) {
         return -EMSGSIZE;
     }
+    co_shm_bcast_follow(op->team, bytes, where.is_straight);
     adopt(op, bytes);
     return 0;
 }

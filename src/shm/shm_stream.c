@@ -165,7 +165,7 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
 static bool meet(struct co_shm_op *op, int member)
 {
     struct co_shm_control *control = co_shm_control(op->team, member);
-    bool is_past;
+    struct co_shm_where where;
 
     if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: which stream it is
         return false;
@@ -174,7 +174,7 @@ static bool meet(struct co_shm_op *op, int member)
     if (co_load_relaxed(&control->last_stream) == last_stream_word(op, member)) {
         return true;
     }
-    size_t bytes = co_shm_length_of(op, member, &is_past);
+    size_t bytes = co_shm_length_of(op, member, &where);
     op->has_met_other = bytes != 0 && bytes != co_shm_block_told(op, member);
     return bytes != 0 && !op->has_met_other;
 }
@@ -285,6 +285,9 @@ static int end(struct co_shm_op *op, bool writes)
         co_shm_loan_rest(team);
     }
     co_shm_team_count(team, co_shm_block_bytes(op, team->self), 0);
+    if (op->call == CO_SHM_BCAST && !writes) {
+        co_shm_bcast_has_read(op);
+    }
     if (op->is_tried) {
         co_shm_tried(team);
     }

@@ -101,6 +101,7 @@ void co_shm_team_close(struct co_shm_team *team)
     if (team->count > 1) {
         co_shm_seat_leave(team->node, (int)team->entry);
     }
+    co_shm_bcast_trials_close(team);
     free(team);
 }
 

@@ -43,25 +43,27 @@ struct co_shm_team {
     unsigned touched; // bit for each ring: its pages in our lane exist
     uint64_t key;     // in the directory: no other team of the job has it
     struct co_shm_shape shape;
-    uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
-    uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
-    int laggard;                    // member that was last when credit was asked for
-    uint32_t shortages;             // looks for a free slot of our bulk ring that found none
-    char *slots;                    // of our bulk ring; NULL: none told yet
-    struct co_shm_head *heads;      // and theirs
-    uint64_t slot_mask;             // their number - 1
-    uint64_t stream_end;            // bulk tick after the last one we wrote
-    int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
-    uint32_t lent_slots;            // of that
-    uint64_t loan_word;             // its word, as we wrote it last
-    uint64_t number;                // of operations begun, those without bytes left out: none is given twice
-    uint64_t sequence;              // large operations begun
-    uint64_t ways, all_came;        // ways asked for (shm_agree.c), and those that every member has come to
-    uint64_t tried_ns;              // when the call of the trials that is under way began
-    uint32_t tried;                 // calls of the trials so far
-    struct co_copy_trials trials;   // of allgathers
-    struct co_shm_tried calls[2];   // the last two of them
-    uint64_t bytes_uncounted;       // payload not yet added to the counters
+    uint64_t clock[CO_SHM_RINGS];          // first tick of the next operation
+    uint64_t granted[CO_SHM_RINGS];        // every member is known to have consumed all ticks before
+    int laggard;                           // member that was last when credit was asked for
+    uint32_t shortages;                    // looks for a free slot of our bulk ring that found none
+    char *slots;                           // of our bulk ring; NULL: none told yet
+    struct co_shm_head *heads;             // and theirs
+    uint64_t slot_mask;                    // their number - 1
+    uint64_t stream_end;                   // bulk tick after the last one we wrote
+    int loan;                              // what we have of the node's staging, or CO_SHM_NO_LOAN
+    uint32_t lent_slots;                   // of that
+    uint64_t loan_word;                    // its word, as we wrote it last
+    uint64_t number;                       // of operations begun, those without bytes left out: none is given twice
+    uint64_t sequence;                     // large operations begun
+    uint64_t ways, all_came;               // ways asked for (shm_agree.c), and those that every member has come to
+    uint64_t tried_ns;                     // when the call of the trials that is under way began
+    uint32_t tried;                        // calls of the trials so far
+    struct co_shm_bcast_trials *bcasts;    // of those that we are root of; NULL: none was tried
+    uint8_t bcasts_known, bcasts_straight; // of sizes, a bit each: where the last one that we have read was
+    struct co_copy_trials trials;          // of allgathers
+    struct co_shm_tried calls[2];          // the last two of them
+    uint64_t bytes_uncounted;              // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
     int members[]; // ranks within the node
 };
@@ -227,11 +229,16 @@ static inline bool co_shm_op_is_large(const struct co_shm_op *op)
     return op->sequence != 0;
 }
 
+struct co_shm_where {
+    bool is_past;
+    bool is_straight; // it tells where its memory is
+};
+
 // shm_lengths.c: the bytes that `member` gives in this operation, or CO_SHM_NOTHING. 0: it has not come to it, or
-// nothing is known of them although it is past it, or takes it for another call (`is_past`). CO_SHM_OTHER_PATH: those
+// nothing is known of them although it is past it, or takes it for another call (is_past). CO_SHM_OTHER_PATH: those
 // of an allgather are where this member does not look for them, for the two disagree about the largest block.
 #define CO_SHM_OTHER_PATH SIZE_MAX
-size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
+size_t co_shm_length_of(const struct co_shm_op *op, int member, struct co_shm_where *where);
 // For members that wait for us and have not come to it.
 void co_shm_op_tell(const struct co_shm_op *op);
 // Of an operation in which we give: what some member has told cannot be true if this is what all were called with.
@@ -263,6 +270,13 @@ static inline uint64_t co_shm_closed(const struct co_shm_op *op)
 {
     return op->sequence << 48 | UINT64_MAX >> 16;
 }
+
+// shm_bcast_trials.c: whether its root goes straight, or its reader looks there first.
+bool co_shm_bcast_goes_straight(const struct co_shm_op *op);
+// By a reader: its root takes this path; all its bytes are here.
+void co_shm_bcast_follow(struct co_shm_team *team, size_t bytes, bool is_straight);
+void co_shm_bcast_has_read(const struct co_shm_op *op);
+void co_shm_bcast_trials_close(struct co_shm_team *team);
 
 // The end of an allgather that is tried; all members have come to it.
 void co_shm_tried(struct co_shm_team *team);

@@ -142,7 +142,7 @@ static void version_fourteen_is_as_it_was(void **state)
     struct co_shm_shape shape;
 
     (void)state;
-    assert_int_equal(CO_SHM_VERSION, 14);
+    assert_int_equal(CO_SHM_VERSION, 15);
     assert_int_equal(offsetof(struct co_shm_header, measured), 48 + CO_SHM_ENTRIES_MAX / 8);
     assert_int_equal(offsetof(struct co_shm_header, taken_areas), 48);
     co_shm_shape_compute(&shape, 4, 1 << 20);
@@ -171,6 +171,8 @@ static void version_fourteen_is_as_it_was(void **state)
     assert_int_equal(offsetof(struct co_shm_control, touched), 128 + 6 * 8);
     assert_int_equal(offsetof(struct co_shm_control, way), 64);
     assert_int_equal(offsetof(struct co_shm_control, took_ns), 64 + 8);
+    assert_int_equal(offsetof(struct co_shm_control, bcast_began), 64 + 3 * 8);
+    assert_int_equal(offsetof(struct co_shm_control, bcast_ended), 64 + 4 * 8);
     assert_int_equal(offsetof(struct co_shm_control, ballot), 2 * 128 + 64);
     assert_int_equal(offsetof(struct co_shm_control, answer), 3 * 128 + 64);
     assert_int_equal(offsetof(struct co_shm_control, ruled), 3 * 128 + 64 + 7 * 8);

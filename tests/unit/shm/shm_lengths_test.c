@@ -193,7 +193,7 @@ static int heads_of_others(struct shm_rank *self)
     struct co_shm_team *team, *other;
     char buffer[700];
     struct co_shm_op op;
-    bool is_past;
+    struct co_shm_where where;
 
     SHM_CHECK(shm_job_open_team(self, &team, 10) == 0 && shm_job_open_team(self, &other, 11) == 0);
     SHM_CHECK(check_bcast(self, other, 0, 0, 700, 700) == 0);
@@ -203,13 +203,13 @@ static int heads_of_others(struct shm_rank *self)
     } else {
         shm_job_barrier(self);
         co_shm_bcast_start(&op, team, 0, buffer, 600);
-        SHM_CHECK(co_shm_length_of(&op, 0, &is_past) == 700 && co_shm_length_of(&op, 1, &is_past) == 0);
+        SHM_CHECK(co_shm_length_of(&op, 0, &where) == 700 && co_shm_length_of(&op, 1, &where) == 0);
         struct co_shm_head *head = (void *)(co_shm_lane(team, 0) + team->shape.heads), was = *head;
         const struct co_shm_head *its = (void *)(co_shm_lane(other, 0) + other->shape.heads); // of the same number
         const struct co_shm_head others[] = {{was.stream + 1, 700}, *its, {0, 0}};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             *head = others[i];
-            SHM_CHECK(co_shm_length_of(&op, 0, &is_past) == 0);
+            SHM_CHECK(co_shm_length_of(&op, 0, &where) == 0);
         }
         *head = was;
         SHM_CHECK(finish(&op) == CO_SHM_TRUNCATED);
