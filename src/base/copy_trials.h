@@ -20,7 +20,7 @@ enum co_copy_path { CO_COPY_BY_RING, CO_COPY_STRAIGHT, CO_COPY_PATHS };
 #define CO_COPY_TRIAL_TIMES 4        // by each path
 #define CO_COPY_TRIAL_HOPELESS 2     // times by the other path, after which it is clear that it is much slower
 #define CO_COPY_TRIAL_FIRST 2        // copies before the first trial
-#define CO_COPY_TRIAL_WAITS 128      // copies without a time of a trial, until that is given up
+#define CO_COPY_TRIAL_WAITS 512      // copies without a time of a trial, until that is given up
 #define CO_COPY_TRIAL_PRICE 256      // copies that a trial is put off for each one by the other path that none needed
 #define CO_COPY_TRIAL_REST_LEAST 128 // copies between two trials, twice as many each time
 #define CO_COPY_TRIAL_REST_MOST 1024
@@ -36,7 +36,8 @@ struct co_copy_trials {
     uint32_t least_ns[CO_COPY_PATHS]; // of the trial under way
     uint8_t times[CO_COPY_PATHS];     // so many there were
     uint8_t strays;                   // copies by the other path, as far as it needs them
-    uint8_t tried, waited;            // its class; others wait for its end, so many copies since its last time
+    uint8_t tried;                    // its class; others wait for its end
+    uint16_t waited;                  // copies since its last time
     bool is_on;
     struct co_copy_class classes[CO_COPY_TRIAL_CLASSES];
 };

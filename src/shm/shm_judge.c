@@ -19,9 +19,8 @@ static const unsigned usual[CO_SHM_PATTERNS][CO_SHM_MEASURED_SIZES] = {
 
 // By ring each line goes from one core's cache to the other's and back, which on a virtual machine took up to five
 // times as long at some times as at others; a straight copy of a block that the program keeps took at most half as long
-// again. What is measured here may be of other times than the job. Allgathers are tried again in use
-// (base/copy_trials.h), messages and broadcasts are not: these go by ring from 64 KiB on only where that is twice as
-// fast.
+// again. What is measured here may be of other times than the job. All are tried again in use (base/copy_trials.h), but
+// most communicators have few broadcasts: these begin by ring from 64 KiB on only where that is twice as fast.
 static unsigned ring_counts(int pattern, unsigned size)
 {
     return pattern == CO_SHM_PATTERN_BCAST && size > 0 ? 2 : 1;
