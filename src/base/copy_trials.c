@@ -93,6 +93,13 @@ void co_trial_went(struct co_copy_trials *trials, unsigned class, enum co_copy_p
     }
 }
 
+void co_trial_refused(struct co_copy_trials *trials, unsigned class, enum co_copy_path path)
+{
+    trials->is_on = trials->is_on && trials->tried != class;
+    trials->classes[class].path = other(path) & 1;
+    trials->classes[class].left = UINT16_MAX;
+}
+
 static void judge(struct co_copy_trials *trials)
 {
     struct co_copy_class *class = &trials->classes[trials->tried];

@@ -55,6 +55,8 @@ static inline bool co_trial_wants(const struct co_copy_trials *trials, unsigned 
 {
     return trials->is_on && trials->tried == class;
 }
+// It could not take this path, which is left for a long time.
+void co_trial_refused(struct co_copy_trials *trials, unsigned class, enum co_copy_path path);
 // It took this path, and so long.
 void co_trial_took(struct co_copy_trials *trials, unsigned class, enum co_copy_path path, uint64_t ns);
 

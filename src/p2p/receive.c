@@ -108,6 +108,7 @@ int co_p2p_read_progress(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
+        co_p2p_trials_refused(p2p, receive);
         receive_send_cts(p2p, receive, receive->message);
     } else {
         co_p2p_reply_fin(p2p, receive, receive->message);

@@ -48,7 +48,8 @@ static void spell_end(const struct co_p2p *p2p, struct co_p2p_incoming *incoming
 void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, bool is_streamed)
 {
     struct co_p2p_peer *from = &p2p->peers[receive->peer];
-    receive->is_trial = p2p->config.tries_streams && receive->wanted >= LEAST && co_p2p_may_read(p2p, receive);
+    receive->is_trial =
+        p2p->config.tries_streams && !from->is_remote && receive->wanted >= LEAST && co_p2p_may_read(p2p, receive);
     if (receive->is_trial && from->incoming == NULL) {
         from->incoming = calloc(1, sizeof(struct co_p2p_incoming));
         receive->is_trial = from->incoming != NULL;
@@ -61,6 +62,13 @@ void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, boo
     co_trial_went(&from->incoming->trials, class_of(receive->bytes), path);
     if (from->incoming->under_way++ == 0) {
         spell_begin(p2p, from->incoming);
+    }
+}
+
+void co_p2p_trials_refused(struct co_p2p *p2p, const struct co_p2p_receive *receive)
+{
+    if (receive->is_trial) {
+        co_trial_refused(&p2p->peers[receive->peer].incoming->trials, class_of(receive->bytes), CO_COPY_STRAIGHT);
     }
 }
 

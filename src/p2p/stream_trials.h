@@ -12,6 +12,8 @@
 
 // A receive has met an RTS.
 void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, bool is_streamed);
+// The kernel does not read them.
+void co_p2p_trials_refused(struct co_p2p *p2p, const struct co_p2p_receive *receive);
 // All its bytes have come.
 void co_p2p_trials_end(struct co_p2p *p2p, struct co_p2p_receive *receive, bool is_streamed);
 // What its sender is told with an answer: the tag of its head.

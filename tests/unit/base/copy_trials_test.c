@@ -226,6 +226,22 @@ static void times_count_for_the_way_that_was_gone(void **state)
     assert_int_equal(co_trial_path(&trials, 0), CO_COPY_BY_RING);
 }
 
+static void a_path_that_is_refused_is_left(void **state)
+{
+    (void)state;
+    struct co_copy_trials trials = {0};
+    begin_trial(&trials, CO_COPY_STRAIGHT);
+    co_trial_refused(&trials, 0, CO_COPY_STRAIGHT);
+    for (unsigned i = 0; i < UINT16_MAX; i++) {
+        assert_int_equal(co_trial_next(&trials, 0, CO_COPY_STRAIGHT), CO_COPY_BY_RING);
+        assert_false(co_trial_wants(&trials, 0));
+    }
+    co_trial_next(&trials, 0, CO_COPY_STRAIGHT);
+    assert_true(co_trial_wants(&trials, 0));
+    co_trial_refused(&trials, 1, CO_COPY_STRAIGHT); // of another class
+    assert_true(co_trial_wants(&trials, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +254,7 @@ int main(void)
         cmocka_unit_test(sizes_learn_apart),
         cmocka_unit_test(a_trial_that_stands_still_is_given_up),
         cmocka_unit_test(copies_sent_ahead_are_paid_for),
+        cmocka_unit_test(a_path_that_is_refused_is_left),
         cmocka_unit_test(times_count_for_the_way_that_was_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 // Receivers that try whether messages come faster in pieces or read, by a clock that moves as the test says: a guess of
 // the start that is wrong is given up by its sender, a right one is not, sizes and windows count as they should, and
 // what a sender is told that means nothing is left alone.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,7 +148,7 @@ static void what_is_mixed_counts_for_nothing(void **state)
 {
     (void)state;
     open_trials(1000, 1500);
-    for (int i = 0; i < ENOUGH; i++) {
+    for (int i = 0; i < 4 * ENOUGH; i++) { // the first trial has no times, and is given up
         assert_int_equal(mixed_window(BYTES, WINDOW, 4), WINDOW);
     }
     close_trials();
@@ -163,6 +164,20 @@ static void long_messages_may_take_longer(void **state)
     }
     assert_int_equal(window(BYTES, 1), 1);
     close_trials();
+}
+
+// The kernel reads no more: at the first guess, or in the middle of a trial.
+static void what_cannot_be_read_comes_in_pieces(void **state)
+{
+    (void)state;
+    for (size_t bytes = BYTES; bytes <= 2 * STREAM_MOST; bytes = 20 * bytes) {
+        open_trials(1000, 1500);
+        read_error = -EPERM;
+        in_pieces_of(ENOUGH, bytes);
+        assert_in_range(reads, 1, 2);
+        assert_int_equal(in_pieces_of(ENOUGH, bytes), ENOUGH);
+        close_trials();
+    }
 }
 
 static void who_is_not_to_try_does_not(void **state)
@@ -186,6 +201,7 @@ int main(void)
         cmocka_unit_test(windows_count_as_a_whole),
         cmocka_unit_test(what_is_mixed_counts_for_nothing),
         cmocka_unit_test(long_messages_may_take_longer),
+        cmocka_unit_test(what_cannot_be_read_comes_in_pieces),
         cmocka_unit_test(who_is_not_to_try_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
