@@ -71,7 +71,7 @@ static inline void co_p2p_note(struct co_p2p_receive *receive, int32_t source, i
 static inline void co_p2p_copy(struct co_p2p_receive *receive, const void *from, size_t bytes)
 {
     bytes = bytes < receive->room ? bytes : receive->room;
-    co_memory_copy(receive->buffer, from, bytes);
+    co_memory_copy_few(receive->buffer, from, bytes);
 }
 
 #endif

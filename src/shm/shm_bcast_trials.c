@@ -134,12 +134,10 @@ void co_shm_bcast_follow(struct co_shm_team *team, size_t bytes, bool is_straigh
     team->bcasts_straight = (uint8_t)(is_straight ? team->bcasts_straight | bit : team->bcasts_straight & ~bit);
 }
 
-void co_shm_bcast_has_read(const struct co_shm_op *op)
+void co_shm_bcast_tell(const struct co_shm_op *op)
 {
-    if (op->bytes >= op->team->node->tried_bcast_min) {
-        // release B1: when this member began
-        co_store_release(&co_shm_control(op->team, op->team->self)->bcast_ended, word_of(op->number, now()));
-    }
+    // release B1: when this member began
+    co_store_release(&co_shm_control(op->team, op->team->self)->bcast_ended, word_of(op->number, now()));
 }
 
 void co_shm_bcast_trials_close(struct co_shm_team *team)

@@ -166,6 +166,7 @@ static bool meet(struct co_shm_op *op, int member)
 {
     struct co_shm_control *control = co_shm_control(op->team, member);
     struct co_shm_where where;
+    struct co_shm_slots slots;
 
     if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: which stream it is
         return false;
@@ -173,6 +174,12 @@ static bool meet(struct co_shm_op *op, int member)
     // relaxed: a later one has another number
     if (co_load_relaxed(&control->last_stream) == last_stream_word(op, member)) {
         return true;
+    }
+    if (co_shm_find_slots(op->team, member, &slots)) { // its writer is ahead of us
+        const struct co_shm_head *head = &slots.heads[op->tick & slots.mask];
+        if (head->stream == co_shm_stream_of(op) && head->bytes == co_shm_block_told(op, member)) {
+            return true;
+        }
     }
     size_t bytes = co_shm_length_of(op, member, &where);
     op->has_met_other = bytes != 0 && bytes != co_shm_block_told(op, member);

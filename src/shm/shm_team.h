@@ -275,7 +275,13 @@ static inline uint64_t co_shm_closed(const struct co_shm_op *op)
 bool co_shm_bcast_goes_straight(const struct co_shm_op *op);
 // By a reader: its root takes this path; all its bytes are here.
 void co_shm_bcast_follow(struct co_shm_team *team, size_t bytes, bool is_straight);
-void co_shm_bcast_has_read(const struct co_shm_op *op);
+void co_shm_bcast_tell(const struct co_shm_op *op);
+static inline void co_shm_bcast_has_read(const struct co_shm_op *op)
+{
+    if (op->bytes >= op->team->node->tried_bcast_min) {
+        co_shm_bcast_tell(op);
+    }
+}
 void co_shm_bcast_trials_close(struct co_shm_team *team);
 
 // The end of an allgather that is tried; all members have come to it.

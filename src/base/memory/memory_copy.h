@@ -37,4 +37,18 @@ static inline void co_memory_copy(void *to, const void *from, size_t bytes)
     }
 }
 
+// The same where most copies are of few bytes: those make no call.
+static inline void co_memory_copy_few(void *to, const void *from, size_t bytes)
+{
+    uint64_t head, tail;
+    if (__builtin_expect(bytes < sizeof(head) || bytes > 2 * sizeof(head), 0)) {
+        co_memory_copy(to, from, bytes);
+        return;
+    }
+    memcpy(&head, from, sizeof(head)); // the two may overlap
+    memcpy(&tail, (const char *)from + bytes - sizeof(tail), sizeof(tail));
+    memcpy(to, &head, sizeof(head));
+    memcpy((char *)to + bytes - sizeof(tail), &tail, sizeof(tail));
+}
+
 #endif

@@ -94,8 +94,10 @@ static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t end, s
 static inline void co_ring_copy(unsigned char *to, const void *first, size_t first_bytes, const void *second,
                                 size_t second_bytes)
 {
-    co_memory_copy(to, first, first_bytes);
-    co_memory_copy(to + first_bytes, second, second_bytes);
+    co_memory_copy_few(to, first, first_bytes);
+    if (second_bytes > 0) {
+        co_memory_copy(to + first_bytes, second, second_bytes);
+    }
 }
 
 // False: full.

@@ -151,7 +151,7 @@ static int unpack(struct co_message_buffer *buffer, size_t bytes)
     return 0;
 }
 
-int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive)
+int co_message_unpack_packed(struct co_message_buffer *buffer, const struct co_p2p_receive *receive)
 {
     int error = receive->result == -ECANCELED ? 0 : receive->result;
     if (error == 0 && buffer->packed != NULL && receive->bytes > 0) {
@@ -209,6 +209,9 @@ void co_message_describe_receive(const void *waited_for, char *text, size_t room
 
 void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 {
+    if (co_p2p_send_is_done(send)) {
+        return;
+    }
     struct co_wait wait = {.call = call, .for_message = true, .describe = co_message_describe_send, .waited_for = send};
     while (!co_p2p_send_is_done(send)) {
         co_engine_wait_turn(co_process.engine, &wait);
@@ -217,6 +220,9 @@ void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 
 void co_message_wait_received(const struct co_p2p_receive *receive, const char *call)
 {
+    if (co_p2p_receive_is_done(receive)) {
+        return;
+    }
     struct co_wait wait = {
         .call = call, .for_message = true, .describe = co_message_describe_receive, .waited_for = receive};
     while (!co_p2p_receive_is_done(receive)) {

@@ -70,8 +70,14 @@ static inline int32_t co_message_wildcard(int value, int wildcard)
 int co_message_pack(struct co_message_buffer *buffer);
 int co_message_pack_later(struct co_message_buffer *buffer); // with a map: when the engine asks for the bytes
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives);
+int co_message_unpack_packed(struct co_message_buffer *buffer, const struct co_p2p_receive *receive);
+
 // What came, into the program's buffer. 0, -EMSGSIZE: it was longer, or as above.
-int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive);
+static inline int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive)
+{
+    bool is_there = buffer->packed == NULL && receive->result == 0 && receive->bytes <= buffer->bytes;
+    return is_there ? 0 : co_message_unpack_packed(buffer, receive);
+}
 void co_message_release(struct co_message_buffer *buffer);
 
 static inline void *co_message_bytes(const struct co_message_buffer *buffer)
@@ -155,6 +161,17 @@ static inline bool co_message_leaves_now(const struct co_message_buffer *buffer,
 {
     return co_message_lies_in_a_row(buffer) &&
            co_p2p_send_now(communicator->messages, destination, tag, buffer->address, buffer->bytes);
+}
+
+// The usual one, of a predefined type, before anything is made ready for others. False: nothing has happened.
+static inline bool co_message_leaves_at_once(const void *address, int count, MPI_Datatype type, int destination,
+                                             int tag, MPI_Comm comm)
+{
+    const struct co_communicator *communicator = co_message_communicator(comm);
+    const struct co_datatype *predefined = co_datatype_predefined(type);
+    return communicator != NULL && co_message_is_for(communicator, destination, tag) && predefined != NULL &&
+           predefined->is_contiguous && address != NULL && count >= 0 &&
+           co_p2p_send_now(communicator->messages, destination, tag, address, (size_t)count * predefined->bytes);
 }
 
 // All but MPI_ERROR.

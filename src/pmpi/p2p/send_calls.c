@@ -34,6 +34,10 @@ static int send(struct co_message_buffer *buffer, int destination, int tag, stru
 #define SEND(name, is_synchronous)                                                                                     \
     int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)        \
     {                                                                                                                  \
+        if (!(is_synchronous) && co_message_leaves_at_once(address, count, type, destination, tag, comm)) {            \
+            co_message_taken(CO_MESSAGE_##name, (size_t)count *co_datatype_predefined(type)->bytes);                   \
+            return MPI_SUCCESS;                                                                                        \
+        }                                                                                                              \
         struct co_message_buffer buffer;                                                                               \
         struct co_communicator *communicator =                                                                         \
             co_message_route_send(&buffer, address, count, type, destination, tag, comm);                              \
@@ -53,6 +57,12 @@ SEND(Ssend, true)
     int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,        \
                     MPI_Request *handle)                                                                               \
     {                                                                                                                  \
+        MPI_Request done = handle == NULL || (is_synchronous) ? co_next.request_null : co_request_handles_done();      \
+        if (done != co_next.request_null && co_message_leaves_at_once(address, count, type, destination, tag, comm)) { \
+            co_message_taken(CO_MESSAGE_##name, (size_t)count *co_datatype_predefined(type)->bytes);                   \
+            *handle = done;                                                                                            \
+            return MPI_SUCCESS;                                                                                        \
+        }                                                                                                              \
         struct co_message_buffer buffer;                                                                               \
         struct co_communicator *communicator =                                                                         \
             handle == NULL ? NULL : co_message_route_send(&buffer, address, count, type, destination, tag, comm);      \

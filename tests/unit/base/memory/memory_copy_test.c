@@ -74,9 +74,28 @@ static void a_processor_stays_as_it_is(void **state)
     }
 }
 
+static void few_bytes_are_the_same(void **state)
+{
+    (void)state;
+    unsigned char from[64], to[64];
+    for (size_t bytes = 0; bytes <= 40; bytes++) {
+        for (size_t at = 0; at < 8; at++) {
+            for (size_t i = 0; i < sizeof(from); i++) {
+                from[i] = (unsigned char)(i * 7 + bytes);
+            }
+            memset(to, 0xee, sizeof(to));
+            co_memory_copy_few(to + at, bytes > 0 ? from + 2 * at : NULL, bytes);
+            for (size_t i = 0; i < sizeof(to); i++) {
+                assert_int_equal(to[i], i >= at && i < at + bytes ? from[i + at] : 0xee);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_bytes_are_the_same),
         cmocka_unit_test(close_behind),
         cmocka_unit_test(all_bytes_and_no_others),
         cmocka_unit_test(nothing_has_no_place),
