@@ -95,10 +95,8 @@ static void few_bytes_are_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_bytes_are_the_same),
-        cmocka_unit_test(close_behind),
-        cmocka_unit_test(all_bytes_and_no_others),
-        cmocka_unit_test(nothing_has_no_place),
+        cmocka_unit_test(few_bytes_are_the_same),     cmocka_unit_test(close_behind),
+        cmocka_unit_test(all_bytes_and_no_others),    cmocka_unit_test(nothing_has_no_place),
         cmocka_unit_test(a_processor_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
