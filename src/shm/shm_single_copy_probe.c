@@ -114,7 +114,6 @@ static void use_measured(struct co_shm_node *node)
     node->stream_most =
         message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
     if (node->config.size == 2) {
-        node->tried_allgather_min = tried(node, CO_SHM_TRIAL_LEAST);
         node->direct_bcast_min = threshold(node, measured.from[CO_SHM_PATTERN_BCAST]);
         node->direct_allgather_min = threshold(node, measured.from[CO_SHM_PATTERN_ALLGATHER]);
     }
@@ -154,7 +153,7 @@ static void set_thresholds(struct co_shm_node *node, bool has_measured)
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
     node->stream_most = 0;
-    node->tried_allgather_min = SIZE_MAX;
+    node->tried_allgather_min = may_try(node) ? tried(node, CO_SHM_TRIAL_LEAST) : SIZE_MAX;
     node->tried_bcast_min = may_try(node) ? tried(node, CO_SHM_BCAST_TRIAL_LEAST) : SIZE_MAX;
     if (has_measured) {
         use_measured(node);

@@ -121,7 +121,7 @@ static int choose_alike(struct shm_rank *self)
 static void members_choose_alike_where_both_ways_are_tried(void **state)
 {
     (void)state;
-    for (int size = 2; size <= 3; size++) {
+    for (int size = 2; size <= 4; size++) {
         struct shm_job_options options = {.size = size, .staging_bytes = 1 << 20, .threads = size == 3};
         assert_int_equal(shm_job_run(&options, choose_alike), 0);
     }
