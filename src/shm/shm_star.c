@@ -321,6 +321,9 @@ static bool may_end(const struct co_shm_op *op, int member, unsigned turn)
 
 static void leaf_abandon(struct co_shm_op *op)
 {
+    if (op->phase == PHASE_INTRODUCE) {
+        return; // nobody has taken any; what the claim says may be of an operation that was begun anew elsewhere
+    }
     struct co_shm_control *control = co_shm_control(op->team, op->team->self);
     uint64_t taken = close_claim(op, op->team->self, true), over = 0;
 

@@ -319,6 +319,9 @@ int co_shm_op_look_at_lengths(struct co_shm_op *op)
     if (op->call != CO_SHM_BCAST) {
         return -EMSGSIZE;
     }
+    if (where.is_straight && co_shm_op_is_large(op)) {
+        return 0; // its step takes the length: what we have told of our memory is being read (shm_star.c)
+    }
     co_shm_bcast_follow(op->team, bytes, where.is_straight);
     adopt(op, bytes);
     return 0;

@@ -118,10 +118,106 @@ static void a_slow_path_is_left(void **state)
     }
 }
 
+static int start_and_step(struct co_shm_op *op, struct co_shm_team *team, char *buffer, size_t bytes)
+{
+    memset(op, 0, sizeof *op);
+    co_shm_bcast_start(op, team, 0, buffer, bytes);
+    return co_shm_op_progress(op);
+}
+
+// The root may be writing to where it was told to: a reader with less room does not tell another length.
+static int tell_once(struct shm_rank *self)
+{
+    enum { ROOM_OF_READER = 70000, GIVEN = 200000 };
+    struct co_shm_team *team;
+    char *buffer = malloc(GIVEN);
+    struct co_shm_introduction its;
+    struct co_shm_op op;
+
+    self->node->direct_bcast_min = CO_SHM_BCAST_TRIAL_LEAST;
+    self->node->tried_bcast_min = CO_SHM_BCAST_TRIAL_LEAST;
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    shm_job_fill(buffer, 0, 0, GIVEN);
+    if (self->rank == 1) {
+        SHM_CHECK(start_and_step(&op, team, buffer, ROOM_OF_READER) == 0);
+    }
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        SHM_CHECK(start_and_step(&op, team, buffer, GIVEN) == 0);
+    }
+    shm_job_barrier(self);
+    for (int i = 0; i < 200 && self->rank == 1; i++) {
+        SHM_CHECK(co_shm_op_look_at_lengths(&op) == 0);
+    }
+    shm_job_barrier(self);
+    SHM_CHECK(self->rank != 0 || (co_shm_introduced(&op, 1, &its) && its.bytes == ROOM_OF_READER));
+    shm_job_barrier(self);
+    SHM_CHECK(finish(&op) == (self->rank == 0 ? 1 : CO_SHM_TRUNCATED));
+    free(op.whole);
+    co_shm_team_close(team);
+    free(buffer);
+    return 0;
+}
+
+static void where_a_reader_is_was_told_once(void **state)
+{
+    (void)state;
+    struct shm_job_options options = {.size = 2, .staging_bytes = 1 << 20};
+    assert_int_equal(shm_job_run(&options, tell_once), 0);
+}
+
+// A reader looked for its root on the straight path, and the next time it has just followed it there.
+static int give_up_where_nothing_is_told(struct shm_rank *self)
+{
+    enum { BY_RING = 70000, STRAIGHT = 140000 };
+    struct co_shm_team *team;
+    char *buffer = malloc(STRAIGHT);
+    struct co_shm_op op;
+
+    self->node->direct_bcast_min = 131072;
+    self->node->tried_bcast_min = CO_SHM_BCAST_TRIAL_LEAST;
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    shm_job_fill(buffer, 0, 0, STRAIGHT);
+    co_shm_bcast_follow(team, BY_RING, true);
+    co_shm_bcast_follow(team, STRAIGHT, false);
+    if (self->rank == 1) {
+        SHM_CHECK(start_and_step(&op, team, buffer, BY_RING) == 0);
+        SHM_CHECK(co_shm_op_is_large(&op));
+    }
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        start_and_step(&op, team, buffer, BY_RING);
+    }
+    SHM_CHECK(finish(&op) == 1 && !co_shm_op_is_large(&op));
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        SHM_CHECK(start_and_step(&op, team, buffer, STRAIGHT) == 0 && co_shm_op_is_large(&op));
+    }
+    shm_job_barrier(self);
+    if (self->rank == 1) {
+        SHM_CHECK(start_and_step(&op, team, buffer, STRAIGHT) == 0 && !co_shm_op_is_large(&op));
+        SHM_CHECK(co_shm_op_look_at_lengths(&op) == 0 && co_shm_op_is_large(&op));
+    }
+    co_shm_op_abandon(&op);
+    shm_job_barrier(self);
+    co_shm_team_close(team);
+    free(buffer);
+    return 0;
+}
+
+static void who_gives_up_waits_for_nobody(void **state)
+{
+    (void)state;
+    struct shm_job_options options = {.size = 2, .staging_bytes = 1 << 20};
+    assert_int_equal(shm_job_run(&options, give_up_where_nothing_is_told), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_find_their_root),
+        cmocka_unit_test(where_a_reader_is_was_told_once),
+        cmocka_unit_test(who_gives_up_waits_for_nobody),
         cmocka_unit_test(a_slow_path_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
