@@ -147,7 +147,7 @@ static int tell_once(struct shm_rank *self)
     }
     shm_job_barrier(self);
     for (int i = 0; i < 200 && self->rank == 1; i++) {
-        SHM_CHECK(co_shm_op_look_at_lengths(&op) == 0);
+        SHM_CHECK(co_shm_op_look_at_lengths(&op) == 0 && op.bytes == ROOM_OF_READER);
     }
     shm_job_barrier(self);
     SHM_CHECK(self->rank != 0 || (co_shm_introduced(&op, 1, &its) && its.bytes == ROOM_OF_READER));
@@ -197,8 +197,12 @@ static int give_up_where_nothing_is_told(struct shm_rank *self)
     if (self->rank == 1) {
         SHM_CHECK(start_and_step(&op, team, buffer, STRAIGHT) == 0 && !co_shm_op_is_large(&op));
         SHM_CHECK(co_shm_op_look_at_lengths(&op) == 0 && co_shm_op_is_large(&op));
+        co_shm_op_abandon(&op); // before its root does
     }
-    co_shm_op_abandon(&op);
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        co_shm_op_abandon(&op);
+    }
     shm_job_barrier(self);
     co_shm_team_close(team);
     free(buffer);
