@@ -157,7 +157,7 @@ static void send_on_answer(struct co_p2p *p2p, int peer, const struct co_packet 
     if (send == NULL || send->context->peers[send->destination] != peer) {
         return;
     }
-    co_p2p_trials_hear(p2p, peer, send->bytes, packet->kind == CO_PACKET_ACK ? 0 : packet->tag);
+    co_p2p_trials_hear(p2p, peer, send->bytes, packet->tag);
     if (send->first_fragment > 0) {
         is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {

@@ -101,10 +101,10 @@ int32_t co_p2p_trials_wish(const struct co_p2p *p2p, const struct co_p2p_receive
 void co_p2p_trials_hear(struct co_p2p *p2p, int peer, size_t bytes, int32_t wish)
 {
     struct co_p2p_peer *to = &p2p->peers[peer];
-    unsigned bit = 1u << class_of(bytes);
     if (wish != 1 + CO_COPY_BY_RING && wish != 1 + CO_COPY_STRAIGHT) {
         return;
     }
+    unsigned bit = 1u << class_of(bytes);
     to->wishes_known |= (uint8_t)bit;
     to->wishes_pieces = (uint8_t)(wish == 1 + CO_COPY_BY_RING ? to->wishes_pieces | bit : to->wishes_pieces & ~bit);
 }

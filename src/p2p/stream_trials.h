@@ -18,7 +18,7 @@ void co_p2p_trials_refused(struct co_p2p *p2p, const struct co_p2p_receive *rece
 void co_p2p_trials_end(struct co_p2p *p2p, struct co_p2p_receive *receive, bool is_streamed);
 // What its sender is told with an answer: the tag of its head.
 int32_t co_p2p_trials_wish(const struct co_p2p *p2p, const struct co_p2p_receive *receive);
-// By the sender of a message of so many bytes.
+// By the sender of a message of so many bytes; most answers wish nothing.
 void co_p2p_trials_hear(struct co_p2p *p2p, int peer, size_t bytes, int32_t wish);
 bool co_p2p_trials_streams(const struct co_p2p *p2p, int peer, size_t bytes);
 void co_p2p_trials_close(struct co_p2p *p2p);

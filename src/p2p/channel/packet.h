@@ -24,7 +24,7 @@ enum co_packet_kind {
 
 struct co_packet {
     uint64_t context;    // id of the communicator; DATA: co_handles_add of the receiver
-    int32_t source, tag; // rank of the sender in it; the tag of CTS and FIN: which way next (stream_trials.h)
+    int32_t source, tag; // rank of the sender in it; of answers: which path next, or 0 (stream_trials.h)
     uint32_t bytes;      // of the payload
     enum co_packet_kind kind;
 };
