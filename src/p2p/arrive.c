@@ -27,6 +27,7 @@ static bool message_read(const struct co_p2p *p2p, struct co_p2p_message *messag
     message->bytes = packet->bytes;
     message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_RTS : CO_MESSAGE_EAGER;
     message->first_fragment = message->arrived = 0;
+    message->is_in_pieces = false;
     message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
     message->node.source = packet->source;
     message->node.tag = packet->tag;
@@ -39,9 +40,10 @@ static bool message_read(const struct co_p2p *p2p, struct co_p2p_message *messag
         message->address = rts.address;
         message->bytes = rts.bytes;
         message->first_fragment = rts.first_fragment;
-        return rts.first_fragment == 0 ||
-               (rts.first_fragment <= rts.bytes && rts.first_fragment <= p2p->first_fragment_most &&
-                !p2p->peers[message->peer].is_remote);
+        message->is_in_pieces = rts.is_in_pieces != 0;
+        return rts.first_fragment <= rts.bytes && rts.first_fragment <= p2p->first_fragment_most &&
+               (rts.first_fragment == 0 || message->is_in_pieces) &&
+               !(message->is_in_pieces && p2p->peers[message->peer].is_remote);
     } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
         if (packet->bytes < sizeof(handle)) {
             return false;
@@ -158,7 +160,7 @@ static void send_on_answer(struct co_p2p *p2p, int peer, const struct co_packet 
         return;
     }
     co_p2p_trials_hear(p2p, peer, send->bytes, packet->tag);
-    if (send->first_fragment > 0) {
+    if (send->is_in_pieces) {
         is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {
         is_cts ? send_on_cts(send, &cts) : co_p2p_send_finish(send, 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a message leaves: eager up to a size, by an RTS above and where credit has run out. A flood is bounded at its
-// sender: credit counts what may wait at a receiver. An RTS needs none, because the receiver may want that very message
-// first: it takes no more memory there than its send takes here. A small message is offered from a copy
-// (buffered_copy.c), as long as there is room for copies; then a blocking sender has one RTS. Hot; lock held.
+// How a message leaves: eager up to a size, by an RTS above and where credit or, for all but small ones, room has run
+// out. A flood is bounded at its sender: credit counts what may wait at a receiver. An RTS needs none, because the
+// receiver may want that very message first: it takes no more memory there than its send takes here. A small message is
+// offered from a copy (buffered_copy.c), as long as there is room for copies; then a blocking sender has one RTS. Hot;
+// lock held.
 #include "p2p/eager_or_rendezvous.h"
 
 #include "p2p/buffered_copy.h"
@@ -54,17 +55,19 @@ static bool send_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     if (!send_name(send)) {
         return false;
     }
-    size_t first_fragment = co_p2p_fragment_of(p2p, peer, send);
+    bool is_in_pieces = co_p2p_send_streams(p2p, peer, send);
+    size_t first_fragment = is_in_pieces ? co_p2p_fragment_of(p2p, peer, send) : 0;
     uint64_t address = send->make != NULL ? 0 : (uint64_t)(uintptr_t)send->data; // not to be read before it is made
-    struct co_packet_rts rts = {send->handle, send->bytes, address, first_fragment};
+    struct co_packet_rts rts = {send->handle, send->bytes, address, (uint32_t)first_fragment, is_in_pieces};
     struct co_packet packet = send_head(send, CO_PACKET_RTS, sizeof(rts));
     if (!co_p2p_transmit(p2p, peer, &packet, &rts, sizeof(rts), NULL, 0)) {
-        return false;
+        return false; // and nothing was to follow
     }
     if (first_fragment > 0) {
-        send->first_fragment = first_fragment;
+        co_p2p_push_fragment(p2p, peer, send, first_fragment);
         co_p2p_charge(p2p, peer, first_fragment);
     }
+    send->is_in_pieces = is_in_pieces;
     send->is_rts = !p2p->peers[peer].is_remote && send->bytes > CO_MESSAGE_SMALL;
     p2p->rts_pending += send->is_rts;
     return true;
@@ -84,16 +87,19 @@ static bool send_push_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send
     if (is_buffered) {
         send->copy = NULL;
         co_p2p_send_finish(send, 0);
-        return true;
     }
-    return send->first_fragment == 0 || co_p2p_push_fragment(p2p, peer, send);
+    return true;
+}
+
+// Where its bytes are, if they found no room: so large a one is read as fast as it is copied twice.
+static bool send_may_be_read(const struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+{
+    return p2p->config.read != NULL && !p2p->peers[peer].is_remote && send->bytes > CO_MESSAGE_SMALL &&
+           send->make == NULL;
 }
 
 bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (send->first_fragment > 0) { // it has been offered
-        return co_p2p_push_fragment(p2p, peer, send);
-    }
     if (send->bytes > p2p->peers[peer].eager_most) {
         return send_push_rts(p2p, peer, send);
     }
@@ -103,7 +109,7 @@ bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         return send_push_rts(p2p, peer, send);
     }
     if (!send_eager(p2p, peer, send)) {
-        return false;
+        return send_may_be_read(p2p, peer, send) && send_push_rts(p2p, peer, send);
     }
     if (!send->is_synchronous) {
         co_p2p_send_finish(send, 0);

@@ -24,6 +24,7 @@ struct co_p2p_message {
     enum co_message_kind kind;
     int peer;
     bool wants_ack;
+    bool is_in_pieces; // RTS
     size_t bytes;
     uint64_t operation, address;    // of the sender
     size_t first_fragment, arrived; // RTS: bytes that come unasked, and of them those that are in `payload`

@@ -45,7 +45,7 @@ struct co_p2p_send {
     uint64_t receive;         // of the receiver, while its bytes stream; 0: before
     uint32_t number;          // under which they are transferred
     bool is_rts;              // counts among those that are
-    size_t first_fragment;    // bytes that go without being asked for; 0: none, or it is not offered yet
+    bool is_in_pieces;        // was offered so
     size_t streamed, wanted;  // bytes of the stream
     size_t made;              // bytes, where they are made
     int result;               // 0, -ECONNRESET

@@ -30,6 +30,8 @@ struct co_p2p_peer {
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;
     uint64_t pieces, pieces_seen, seen_ns; // that have come, and when it was seen that there were so many
+    uint64_t read_operation; // the sender's, of the last one that was read while it had stopped; 0: it goes on
+    bool is_still_stopped;   // likewise, when the next one was to be read
     // The first fragment behind its last RTS: bytes that are still to come, and whose they are; neither: nobody's.
     size_t fragment_left;
     struct co_p2p_message *fragment_message;

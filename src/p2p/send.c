@@ -76,8 +76,8 @@ static void send_begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
-    send->first_fragment = send->streamed = 0;
-    send->is_rts = false;
+    send->streamed = 0;
+    send->is_rts = send->is_in_pieces = false;
     send->in_background = co_p2p_background_begin(p2p, send->in_background);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);

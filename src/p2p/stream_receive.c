@@ -148,6 +148,19 @@ static bool stream_read_all(struct co_p2p *p2p, struct co_p2p_receive *receive)
                                            receive->address + done, end - done) == 0;
 }
 
+// Its sender has not heard of the last one that was read, so it still writes nothing.
+static bool stream_is_still_stopped(struct co_p2p *p2p, int peer, const struct co_p2p_receive *first)
+{
+    struct co_p2p_peer *from = &p2p->peers[peer];
+    uint64_t last = from->read_operation;
+    // relaxed: what it wrote before was taken then
+    from->is_still_stopped = last != 0 && atomic_compare_exchange_strong_explicit(
+                                              co_p2p_gate(p2p, peer, false), &last, first->sender_operation,
+                                              memory_order_relaxed, memory_order_relaxed);
+    from->read_operation = from->is_still_stopped ? first->sender_operation : 0;
+    return from->is_still_stopped;
+}
+
 uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
@@ -155,6 +168,9 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
     const struct co_p2p_receive *first = from->first_stream;
     if (first == NULL || !co_p2p_may_read(p2p, first)) {
         return 0;
+    }
+    if (stream_is_still_stopped(p2p, peer, first)) {
+        return first->handle;
     }
     now_ns = p2p->config.now_ns();
     if (from->seen_ns == 0 || from->pieces != from->pieces_seen) {
@@ -173,17 +189,43 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
     return is_ours ? first->handle : 0;
 }
 
+// Not now. A sender that has not heard of the last one must not go on with that: it is tried again.
+static void stream_leave(struct co_p2p *p2p, int peer)
+{
+    if (!p2p->peers[peer].is_still_stopped) {
+        co_store_release(co_p2p_gate(p2p, peer, false), 0); // release P3
+    }
+}
+
+// The kernel does not read it. What its sender has not heard of yet comes before our word that it may go on.
+static void stream_refuse(struct co_p2p *p2p, const struct co_p2p_receive *receive, struct co_p2p_message *answer)
+{
+    struct co_p2p_peer *from = receive_peer(receive);
+    if (from->is_still_stopped) {
+        from->read_operation = 0;
+        co_p2p_reply_cts(p2p, receive, 0, answer);
+    } else {
+        co_p2p_message_give(p2p, answer);
+        co_store_release(co_p2p_gate(p2p, receive->peer, false), 0); // release P3
+    }
+}
+
 bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all_is_taken)
 {
     struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
     struct co_p2p_message *answer = co_p2p_message_take(p2p); // the message's own may wait with the CTS
-    if (answer == NULL || !all_is_taken || receive == NULL || !stream_read_all(p2p, receive)) {
-        co_store_release(co_p2p_gate(p2p, peer, false), 0); // release P3
+    if (answer == NULL || !all_is_taken || receive == NULL) {
         if (answer != NULL) {
             co_p2p_message_give(p2p, answer);
         }
+        stream_leave(p2p, peer);
         return false;
     }
+    if (!stream_read_all(p2p, receive)) {
+        stream_refuse(p2p, receive, answer);
+        return false;
+    }
+    p2p->peers[peer].read_operation = receive->sender_operation;
     p2p->totals.streams_read++;
     co_p2p_reply_fin(p2p, receive, answer);
     co_p2p_trials_end(p2p, receive, true);

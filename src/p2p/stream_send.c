@@ -3,12 +3,13 @@
 // Sends of middle size inside a node: their bytes go through the ring in pieces, which the receiver takes while the
 // next one is written; for such sizes two copies of small pieces are faster than one by the kernel. The first pieces
 // follow the RTS at once, against credit, so that a receive that waits has them without asking; the rest goes when it
-// has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
-// for: it waits for its receive as every RTS does. A receiver that sees its sender stop may read the rest instead
-// (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take
-// twice as long as one. There large messages are left to the kernel, too; and so they are where the two do not run at
-// the same time, be it that others use the processors or that one computes: a ring holds few pieces, and each time that
-// it is full costs a turn of both, where one reading takes all. Hot; lock held.
+// has been asked for (CTS). What finds no room behind an RTS is not waited for: an RTS is always on its way, so that
+// its receiver can read it from a sender that computes. A send is done when all that was asked for is in the ring, and
+// never before it was asked for: it waits for its receive as every RTS does. A receiver that sees its sender stop may
+// read the rest instead (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads,
+// and two copies take twice as long as one. There large messages are left to the kernel, too; and so they are where the
+// two do not run at the same time, be it that others use the processors or that one computes: a ring holds few pieces,
+// and each time that it is full costs a turn of both, where one reading takes all. Hot; lock held.
 #include "p2p/stream_send.h"
 
 #include "p2p/finish.h"
@@ -66,20 +67,49 @@ bool co_p2p_goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
            p2p->config.stream_most > 0;
 }
 
-size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+bool co_p2p_send_streams(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
 {
-    size_t first_fragment = send->bytes < p2p->first_fragment_most ? send->bytes : p2p->first_fragment_most;
     bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
-    bool streams =
-        co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
-        !(may_read && (!co_p2p_trials_streams(p2p, peer, send->bytes) || send_is_left_to_read(p2p, peer, send->bytes)));
-    return streams && co_p2p_has_credit(p2p, peer, first_fragment) ? first_fragment : 0;
+    return co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
+           !(may_read &&
+             (!co_p2p_trials_streams(p2p, peer, send->bytes) || send_is_left_to_read(p2p, peer, send->bytes)));
 }
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)
 {
     size_t most = (p2p->peers[peer].channel->payload_most - sizeof(struct co_packet_handle)) / 2;
     return most < PIECE_MOST ? most : PIECE_MOST;
+}
+
+// Never while the receiver reads: once that is over the buffer may be gone, with its request freed long before.
+static bool gate_take(struct co_p2p *p2p, int peer)
+{
+    uint64_t nobody = 0;
+    // acquire P3: as the receiver left it
+    return atomic_compare_exchange_strong_explicit(co_p2p_gate(p2p, peer, true), &nobody, CO_GATE_WRITING,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static void gate_leave(struct co_p2p *p2p, int peer)
+{
+    co_store_release(co_p2p_gate(p2p, peer, true), 0); // release P3: the pieces are in the ring
+}
+
+// Unless its receiver reads another one meanwhile, of which we have not heard yet.
+static void gate_open(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+{
+    uint64_t read = send->handle;
+    // release P3; relaxed: it was set before we were told
+    atomic_compare_exchange_strong_explicit(co_p2p_gate(p2p, peer, true), &read, 0, memory_order_release,
+                                            memory_order_relaxed);
+}
+
+size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+{
+    const struct co_p2p_peer *to = &p2p->peers[peer];
+    size_t most = send->bytes < p2p->first_fragment_most ? send->bytes : p2p->first_fragment_most;
+    size_t room = to->channel->ops->room(to->channel, to->number, piece_most(p2p, peer), most);
+    return room > 0 && co_p2p_has_credit(p2p, peer, room) && gate_take(p2p, peer) ? room : 0;
 }
 
 static bool stream_push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind,
@@ -99,20 +129,16 @@ static bool stream_push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *s
     return true;
 }
 
-// Never while the receiver reads: once that is over the buffer may be gone, with its request freed long before.
-static bool stream_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
+// All that is wanted, behind the first fragment. False: there is no room, or it must not be written now.
+static bool stream_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    _Atomic uint64_t *gate = co_p2p_gate(p2p, peer, true);
     struct co_p2p_peer *to = &p2p->peers[peer];
-    uint64_t nobody = 0;
     size_t before = send->streamed;
-    // acquire P3: as the receiver left it
-    if (!atomic_compare_exchange_strong_explicit(gate, &nobody, CO_GATE_WRITING, memory_order_acquire,
-                                                 memory_order_relaxed)) {
+    if (!gate_take(p2p, peer)) {
         return false;
     }
-    bool has_gone = stream_push_open(p2p, peer, send, kind, end);
-    co_store_release(gate, 0); // release P3: the pieces are in the ring
+    bool has_gone = stream_push_open(p2p, peer, send, CO_PACKET_DATA, send->wanted);
+    gate_leave(p2p, peer);
     if (to->full_ns != 0 && send->streamed > before) {
         peer_note_absence(p2p, to, send->bytes - before);
     }
@@ -136,7 +162,7 @@ static void stream_end(struct co_p2p *p2p, struct co_p2p_send *send)
 
 bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!stream_push(p2p, peer, send, CO_PACKET_DATA, send->wanted)) {
+    if (!stream_push(p2p, peer, send)) {
         return false;
     }
     stream_end(p2p, send);
@@ -153,41 +179,34 @@ static void stream_go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     }
 }
 
-bool co_p2p_push_fragment(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+void co_p2p_push_fragment(struct co_p2p *p2p, int peer, struct co_p2p_send *send, size_t bytes)
 {
-    if (!stream_push(p2p, peer, send, CO_PACKET_FIRST, send->first_fragment)) {
-        return false;
+    bool has_gone = stream_push_open(p2p, peer, send, CO_PACKET_FIRST, bytes);
+    gate_leave(p2p, peer);
+    if (!has_gone) { // but there was room: somebody wrote over what says so
+        p2p->peers[peer].is_broken = p2p->has_broken_one = true;
     }
-    if (send->receive != 0) {
-        stream_go_on(p2p, peer, send);
-    }
-    return true;
 }
 
 void co_p2p_stream_cts(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
-    if (send->receive != 0) {
+    if (send->receive != 0) { // its receiver could not read it after all
+        gate_open(p2p, peer, send);
         return;
     }
     send->receive = cts->receive;
     send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
-    if (send->streamed >= send->first_fragment) {
-        stream_go_on(p2p, peer, send);
-    } // else it is among the messages that wait, and goes on from there
+    stream_go_on(p2p, peer, send);
 }
 
 void co_p2p_stream_fin(struct co_p2p_send *send)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
-    if (co_load_relaxed(co_p2p_gate(p2p, peer, true)) == send->handle) { // relaxed: it was set before we were told
-        co_store_release(co_p2p_gate(p2p, peer, true), 0);               // release P3
-    }
-    if (!co_p2p_unqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued)) {
-        co_p2p_unqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
-    }
+    gate_open(p2p, peer, send);
+    co_p2p_unqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
     stream_count(p2p, send);
     co_p2p_send_finish(send, 0);
 }

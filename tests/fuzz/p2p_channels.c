@@ -62,6 +62,13 @@ static bool channel_has_more(const struct co_channel *channel, int peer)
     return channels.coming.payload != NULL && channels.coming.peer == peer;
 }
 
+static size_t channel_room(struct co_channel *channel, int peer, size_t piece, size_t wanted)
+{
+    (void)channel;
+    (void)peer;
+    return !channels.has_room ? 0 : wanted < piece ? wanted : piece;
+}
+
 static _Atomic uint64_t *channel_gate(struct co_channel *channel, int peer, bool is_writer)
 {
     (void)channel;
@@ -145,6 +152,7 @@ static void channel_forget(struct co_channel *channel, int peer)
 static const struct co_channel_ops local_ops = {.send = channel_send,
                                                 .poll = channel_poll,
                                                 .has_more = channel_has_more,
+                                                .room = channel_room,
                                                 .gate = channel_gate,
                                                 .give_back = channel_give_back,
                                                 .given_back = channel_given_back,

@@ -57,7 +57,7 @@ check violated matching/models/store -DSPLIT
 check holds matching/models/batches -DRECEIVES=3
 check violated matching/models/batches -DROLLING
 check holds p2p/models/gate
-for mutant in 1 2 3 4 5; do
+for mutant in 1 2 3 4 5 6 7; do
     check violated p2p/models/gate "-DMUTANT=$mutant"
 done
 check holds p2p/models/ring

@@ -35,6 +35,9 @@ struct co_channel_ops {
     // Hands over what has come, at most `most` packets of each peer; how many.
     int (*poll)(struct co_channel *channel, int most, co_channel_handler *handler, void *arg);
     bool (*has_more)(const struct co_channel *channel, int peer); // something of this peer has come
+    // Bytes, at most `wanted`, that find room now in packets of `piece` behind a short one, all of which are sure to
+    // leave then; NULL: nothing is ever sent in pieces.
+    size_t (*room)(struct co_channel *channel, int peer, size_t piece, size_t wanted);
     // A word that both ranks know, one for each direction, for struct co_p2p_peer; 0 at first.
     _Atomic uint64_t *(*gate)(struct co_channel *channel, int peer, bool is_writer);
     // Credit: bytes of messages from this peer that no longer take memory here, whose sender counts what it may send.

@@ -37,7 +37,8 @@ struct co_packet_rts {
     uint64_t operation;      // of the sender
     uint64_t bytes;          // of the message
     uint64_t address;        // in the sender's process
-    uint64_t first_fragment; // bytes that follow unasked, 0: none
+    uint32_t first_fragment; // bytes that follow unasked, 0: none
+    uint32_t is_in_pieces;   // 1: so the rest comes when it is asked for, and is read only where it does not come
 };
 
 struct co_packet_cts {

@@ -29,8 +29,8 @@ static void describe_rts(char *text, size_t room, const void *payload, size_t by
 {
     struct co_packet_rts rts = {0};
     READ_PAYLOAD(rts, payload, bytes);
-    snprintf(text, room, ", %" PRIu64 " bytes, operation %" PRIx64 ", %" PRIu64 " of them in the first fragment",
-             rts.bytes, rts.operation, rts.first_fragment);
+    snprintf(text, room, ", %" PRIu64 " bytes, operation %" PRIx64 ", %" PRIu32 " of them in the first fragment%s",
+             rts.bytes, rts.operation, rts.first_fragment, rts.is_in_pieces ? ", the rest in pieces" : "");
 }
 
 static void describe_answer(char *text, size_t room, const struct co_packet *packet, const void *payload, size_t bytes)

@@ -80,15 +80,34 @@ static inline uint64_t co_ring_after(uint64_t place, size_t bytes)
     return place + ((bytes + CO_CACHE_LINE - 1) & ~(size_t)(CO_CACHE_LINE - 1));
 }
 
-static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t end, struct co_ring_shape shape)
+// For so many slots, and bytes up to `end`.
+static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t slots, uint64_t end,
+                                    struct co_ring_shape shape)
 {
-    if (writer->slots - writer->slots_told < shape.slots && end - writer->bytes_told <= shape.area) {
+    uint64_t last = writer->slots + slots;
+    if (last - writer->slots_told <= shape.slots && end - writer->bytes_told <= shape.area) {
         return true;
     }
     // acquire R1: what the reader has read may be written over.
     writer->slots_told = co_load_acquire(&writer->ring->read_slots);
     writer->bytes_told = co_load_acquire(&writer->ring->read_bytes);
-    return writer->slots - writer->slots_told < shape.slots && end - writer->bytes_told <= shape.area;
+    return last - writer->slots_told <= shape.slots && end - writer->bytes_told <= shape.area;
+}
+
+// Bytes, at most `wanted`, for which there is room in payloads of `piece` behind one that stands in its slot.
+static inline size_t co_ring_room(struct co_ring_side *writer, struct co_ring_shape shape, size_t piece, size_t wanted)
+{
+    uint64_t end = writer->bytes;
+    size_t found = 0;
+    for (uint64_t slots = 2; found < wanted; slots++) {
+        size_t bytes = wanted - found < piece ? wanted - found : piece;
+        end = co_ring_after(co_ring_place(end, bytes, shape.area), bytes);
+        if (!co_ring_has_room(writer, slots, end, shape)) {
+            break;
+        }
+        found += bytes;
+    }
+    return found;
 }
 
 static inline void co_ring_copy(unsigned char *to, const void *first, size_t first_bytes, const void *second,
@@ -114,7 +133,7 @@ static inline bool co_ring_write(struct co_ring_side *writer, struct co_ring_sha
         end = co_ring_after(place, bytes);
         payload = co_ring_area(writer->ring, shape) + ((size_t)place & (shape.area - 1));
     }
-    if (!co_ring_has_room(writer, end, shape)) {
+    if (!co_ring_has_room(writer, 1, end, shape)) {
         return false;
     }
     co_ring_copy(payload, first, first_bytes, second, second_bytes);
@@ -155,6 +174,16 @@ static inline const unsigned char *co_ring_front(const struct co_ring_side *read
            ((size_t)co_ring_place(reader->bytes, packet->bytes, shape.area) & (shape.area - 1));
 }
 
+static inline void co_ring_tell_read(struct co_ring_side *reader)
+{
+    if (reader->slots != reader->slots_told) {
+        reader->slots_told = reader->slots;
+        reader->bytes_told = reader->bytes;
+        co_store_release(&reader->ring->read_bytes, reader->bytes); // release R1
+        co_store_release(&reader->ring->read_slots, reader->slots); // release R1
+    }
+}
+
 // Where packets come they come in numbers: what is asked for ahead is taken from a writer who is further already.
 static inline void co_ring_drop(struct co_ring_side *reader, struct co_ring_shape shape, size_t bytes)
 {
@@ -163,12 +192,9 @@ static inline void co_ring_drop(struct co_ring_side *reader, struct co_ring_shap
     if (bytes > CO_RING_INLINE) {
         reader->bytes = co_ring_after(co_ring_place(reader->bytes, bytes, shape.area), bytes);
     }
-    // Told by quarters, so that the writer's line does not travel with every packet.
+    // Told by quarters while more comes, so that the writer's line does not travel with every packet.
     if (reader->slots - reader->slots_told >= shape.slots / 4 || reader->bytes - reader->bytes_told >= shape.area / 4) {
-        reader->slots_told = reader->slots;
-        reader->bytes_told = reader->bytes;
-        co_store_release(&reader->ring->read_bytes, reader->bytes); // release R1
-        co_store_release(&reader->ring->read_slots, reader->slots); // release R1
+        co_ring_tell_read(reader);
     }
 }
 

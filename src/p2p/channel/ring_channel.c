@@ -15,8 +15,8 @@
 #define AREA_MOST ((size_t)256 << 10) // holds enough pieces of a stream for both sides to copy all the time
 #define SMALL_RING ((size_t)48 << 10) // bytes: an area of 32 KiB, and slots
 #define AREA_LEAST ((size_t)2 << 10)
-#define SLOTS_DEEP 512
-#define SLOTS 64
+#define SLOTS_MOST 512 // packets that a rank can leave to another one which is not there
+#define SLOTS 64       // before the area is made smaller for them
 #define SLOTS_LEAST 16
 
 struct ring_channel {
@@ -39,13 +39,16 @@ static bool ring_fits(struct co_ring_shape shape, size_t memory, int size)
 
 struct co_ring_shape co_ring_channel_shape(size_t memory, int size, bool is_deep)
 {
-    struct co_ring_shape shape = {is_deep ? SLOTS_DEEP : SLOTS, AREA_MOST};
+    struct co_ring_shape shape = {is_deep ? SLOTS_MOST : SLOTS, AREA_MOST};
     while (shape.area >= AREA_LEAST && !ring_fits(shape, memory, size)) {
         bool has_slots = shape.slots > SLOTS_LEAST && shape.slots * sizeof(struct co_ring_slot) > shape.area;
         shape.slots /= has_slots ? 2 : 1;
         shape.area /= has_slots ? 1 : 2;
     }
     shape.area = shape.area < AREA_LEAST ? 0 : shape.area;
+    while (shape.slots < SLOTS_MOST && ring_fits((struct co_ring_shape){shape.slots * 2, shape.area}, memory, size)) {
+        shape.slots *= 2;
+    }
     return shape;
 }
 
@@ -70,6 +73,9 @@ static int ring_poll(struct ring_channel *rings, int peer, int most, co_channel_
         co_ring_drop(reader, rings->shape, packet.bytes);
         count++;
     }
+    if (count < most) {
+        co_ring_tell_read(reader); // the writer may go on writing for long without us
+    }
     return count;
 }
 
@@ -90,6 +96,12 @@ static bool ring_has_more(const struct co_channel *channel, int peer)
     const struct ring_channel *rings = (const struct ring_channel *)channel;
     struct co_packet packet;
     return !rings->readers[peer].is_broken && co_ring_front(&rings->readers[peer], rings->shape, &packet) != NULL;
+}
+
+static size_t ring_room(struct co_channel *channel, int peer, size_t piece, size_t wanted)
+{
+    struct ring_channel *rings = ring_own(channel);
+    return co_ring_room(&rings->writers[peer], rings->shape, piece, wanted);
 }
 
 static _Atomic uint64_t *ring_gate(struct co_channel *channel, int peer, bool is_writer)
@@ -127,6 +139,7 @@ static void channel_close(struct co_channel *channel)
 static const struct co_channel_ops ops = {.send = packet_send,
                                           .poll = rings_poll,
                                           .has_more = ring_has_more,
+                                          .room = ring_room,
                                           .gate = ring_gate,
                                           .give_back = credit_give_back,
                                           .given_back = credit_given_back,

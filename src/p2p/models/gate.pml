@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Messages that stream from one rank to another (stream_send.c, stream_receive.c): a request to send (RTS), its first
-// pieces uncleared, the others when the receiver has cleared them (CTS); and a receiver that loses its patience at any
-// moment and reads the rest from the sender's buffer. The gate keeps the two apart. Each side is one process, since it
+// pieces uncleared if there is room, the others when the receiver has cleared them (CTS); and a receiver that loses its
+// patience at any moment and reads the rest from the sender's buffer, and then the next one's, as long as the sender has
+// not heard of it. The gate keeps the two apart. Each side is one process, since it
 // moves under its own lock; a piece is one step, and what a piece or a read takes out of the buffer is checked:
 //   every piece arrives once, in order, and every operation ends;
 //   nobody reads a buffer whose send is done;
 //   the sender looks at no buffer whose message its receiver has, since the program may have been told so.
-//   -DMESSAGES, -DPIECES   the size of the space; one piece of each message is a first one
-//   -DMUTANT=1..5          known-wrong variants
+//   -DMESSAGES, -DPIECES   the size of the space; at most one piece of each message is a first one
+//   -DMUTANT=1..7          known-wrong variants
 //     1  the receiver reads without looking first at what is in the ring
 //     2  the receiver gives the gate back when it has read
 //     3  the receiver reads without taking the gate
 //     4  the sender writes without taking the gate
 //     5  the sender gives the gate back whatever message was read
+//     6  the sender looks at the gate first and gives it back then
+//     7  the receiver gives the gate back when it cannot read the next one
 #ifndef MESSAGES
 #define MESSAGES 2
 #endif
@@ -24,7 +27,6 @@
 #define MUTANT 0
 #endif
 
-#define FIRST_PIECES 1
 #define OPEN 0
 #define WRITING 255
 #define NAME(m) ((m) + 1) // of a message, in the gate
@@ -32,7 +34,7 @@
 mtype = { RTS, FIRST, DATA, CTS, FIN };
 
 chan ring = [2] of { mtype, byte, byte };                // what, of which message, which piece
-chan answers = [2 * MESSAGES] of { mtype, byte, byte };  // what, to which message, how much is wanted
+chan answers = [3 * MESSAGES] of { mtype, byte, byte };  // what, to which message, how much is wanted
 byte gate;
 
 byte pieces[MESSAGES];      // of the message
@@ -42,12 +44,14 @@ bool received[MESSAGES];    // and so may it be from here on
 // The sender's.
 byte streamed[MESSAGES], wanted_there[MESSAGES];
 bool is_announced[MESSAGES], is_cleared[MESSAGES];
+byte first[MESSAGES];       // its first pieces
 byte head;                  // of the messages that wait their turn
 
 // The receiver's.
 bool is_posted[MESSAGES], has_come[MESSAGES], is_streamed[MESSAGES];
 byte got[MESSAGES], wanted[MESSAGES];
 byte first_of;              // the last RTS's, since first pieces have no name
+byte last;                  // NAME of the one that was read last, of which its sender may not have heard; OPEN: none
 
 inline look_at_buffer(m)
 {
@@ -61,34 +65,66 @@ inline write_piece(m, kind)
     streamed[m]++
 }
 
-// Pieces up to `end`, as long as there is room.
-inline push(m, kind, end)
+inline take_gate(has)
 {
 #if MUTANT == 4
-    has_gate = true;
+    has = true
 #else
     atomic {
-        has_gate = (gate == OPEN);
+        has = (gate == OPEN);
         if
-        :: has_gate -> gate = WRITING
+        :: has -> gate = WRITING
         :: else
         fi
     }
 #endif
+}
+
+inline leave_gate()
+{
+#if MUTANT != 4
+    gate = OPEN
+#else
+    skip
+#endif
+}
+
+// Pieces up to `end`, as long as there is room.
+inline push(m, kind, end)
+{
+    take_gate(has_gate);
     if
     :: has_gate ->
         do
         :: streamed[m] < end && nfull(ring) -> write_piece(m, kind)
         :: streamed[m] >= end || full(ring) -> break
         od;
-#if MUTANT != 4
-        gate = OPEN
-#endif
+        leave_gate()
     :: else
     fi
 }
 
-#define TURN_IS_OVER(m) (sent[m] || (is_announced[m] && streamed[m] >= FIRST_PIECES))
+#define TURN_IS_OVER(m) (sent[m] || is_announced[m])
+
+// What the receiver has read, or could not.
+inline give_back(m)
+{
+#if MUTANT == 5
+    gate = OPEN
+#elif MUTANT == 6
+    if
+    :: gate == NAME(m) -> gate = OPEN
+    :: else
+    fi
+#else
+    atomic {
+        if
+        :: gate == NAME(m) -> gate = OPEN
+        :: else
+        fi
+    }
+#endif
+}
 
 proctype sender()
 {
@@ -97,12 +133,19 @@ proctype sender()
 
     do
     :: head < MESSAGES && TURN_IS_OVER(head) -> head++
-    :: head < MESSAGES && !is_announced[head] && nfull(ring) -> ring!RTS, head, 0; is_announced[head] = true
-    :: head < MESSAGES && is_announced[head] && !sent[head] && streamed[head] < FIRST_PIECES && nfull(ring) &&
-       (gate == OPEN || MUTANT == 4) ->
-        push(head, FIRST, FIRST_PIECES);
+    :: head < MESSAGES && !is_announced[head] && nfull(ring) ->
+        has_gate = false;
         if
-        :: is_cleared[head] && streamed[head] >= wanted_there[head] -> sent[head] = true
+        :: empty(ring) -> take_gate(has_gate) // there is room for a piece behind it, and there stays
+        :: true
+        fi;
+        first[head] = (has_gate -> 1 : 0);
+        ring!RTS, head, 0;
+        is_announced[head] = true;
+        if
+        :: has_gate ->
+            write_piece(head, FIRST);
+            leave_gate()
         :: else
         fi
     :: m = 0; // any of those that have been cleared
@@ -110,7 +153,7 @@ proctype sender()
         :: m < MESSAGES - 1 -> m++
         :: break
         od;
-        can_push = is_cleared[m] && !sent[m] && streamed[m] >= FIRST_PIECES && (gate == OPEN || MUTANT == 4);
+        can_push = is_cleared[m] && !sent[m] && (gate == OPEN || MUTANT == 4);
         if
         :: can_push ->
             push(m, DATA, wanted_there[m]);
@@ -121,22 +164,17 @@ proctype sender()
         :: else
         fi
     :: answers?CTS, m, want ->
-        is_cleared[m] = true;
-        wanted_there[m] = want;
         if
-        :: streamed[m] >= FIRST_PIECES && streamed[m] >= want -> sent[m] = true
-        :: else
+        :: is_cleared[m] -> give_back(m) // it could not be read
+        :: else ->
+            is_cleared[m] = true;
+            wanted_there[m] = want;
+            if
+            :: streamed[m] >= want -> sent[m] = true
+            :: else
+            fi
         fi
-    :: answers?FIN, m, _ ->
-#if MUTANT == 5
-        gate = OPEN;
-#else
-        if
-        :: gate == NAME(m) -> gate = OPEN
-        :: else
-        fi;
-#endif
-        sent[m] = true
+    :: answers?FIN, m, _ -> give_back(m); sent[m] = true
     :: (head == MESSAGES && sent[0] && sent[MESSAGES - 1]) -> break
     od
 }
@@ -152,7 +190,7 @@ inline accept(m)
 {
     if
     :: wanted[m] = pieces[m]
-    :: wanted[m] = FIRST_PIECES
+    :: wanted[m] = first[m]
     fi;
     if
     :: got[m] == wanted[m] -> received[m] = true; answers!FIN, m, 0
@@ -207,13 +245,15 @@ inline look(r)
     has_gate = true;
 #else
     atomic {
-        has_gate = (gate == OPEN);
+        is_still_stopped = (last != OPEN && gate == last);
+        has_gate = (gate == OPEN || is_still_stopped);
         if
         :: has_gate -> gate = NAME(r)
         :: else
         fi
     }
 #endif
+    last = OPEN;
     if
     :: has_gate ->
 #if MUTANT != 1
@@ -227,8 +267,11 @@ inline look(r)
             read_rest(r);
 #if MUTANT == 2
             gate = OPEN
+#else
+            last = NAME(r)
 #endif
-        :: gate = OPEN // it has all, or the kernel does not read
+        :: !is_still_stopped || MUTANT == 7 -> gate = OPEN // it has all, or the kernel does not read
+        :: is_still_stopped && MUTANT != 7 -> assert(is_streamed[r]); answers!CTS, r, wanted[r]
         fi
     :: else
     fi
@@ -238,7 +281,7 @@ proctype receiver()
 {
     byte m, r, piece;
     mtype kind;
-    bool has_gate;
+    bool has_gate, is_still_stopped;
 
     do
     :: nempty(ring) -> take_packet()
@@ -246,8 +289,8 @@ proctype receiver()
     :: !is_posted[MESSAGES - 1] ->
         is_posted[MESSAGES - 1] = true;
         if :: has_come[MESSAGES - 1] -> accept(MESSAGES - 1) :: else fi
-    :: is_streamed[0] && gate == OPEN -> r = 0; look(r)
-    :: is_streamed[MESSAGES - 1] && gate == OPEN -> r = MESSAGES - 1; look(r)
+    :: is_streamed[0] && (gate == OPEN || gate == last) -> r = 0; look(r)
+    :: is_streamed[MESSAGES - 1] && (gate == OPEN || gate == last) -> r = MESSAGES - 1; look(r)
     :: received[0] && received[MESSAGES - 1] && empty(ring) && head == MESSAGES -> break
     od
 }
@@ -261,7 +304,7 @@ init
         do
         :: i < MESSAGES ->
             if
-            :: pieces[i] = FIRST_PIECES
+            :: pieces[i] = 1
             :: pieces[i] = PIECES
             fi;
             i++

@@ -54,18 +54,18 @@ static void check_both(const struct exchange *exchange, size_t bytes)
     }
 }
 
-// Both return how many bytes of rank 0's message came unasked.
-static size_t exchange_once(size_t bytes, size_t room)
+// Both return whether rank 0's message went in pieces.
+static bool exchange_once(size_t bytes, size_t room)
 {
     struct exchange exchange;
     receive_both(&exchange, room);
     send_both(&exchange, bytes);
     p2p_world_settle(&world);
     check_both(&exchange, bytes);
-    return exchange.sends[0].first_fragment;
+    return exchange.sends[0].is_in_pieces;
 }
 
-static size_t one_way(void)
+static bool one_way(void)
 {
     struct co_p2p_receive receive = receive_at(1, BYTES);
     struct co_p2p_send send = send_of(0, 1, FIRST, BYTES);
@@ -73,18 +73,18 @@ static size_t one_way(void)
     co_p2p_send(&send);
     p2p_world_settle(&world);
     check_received(&receive, 0, FIRST, BYTES);
-    return send.first_fragment;
+    return send.is_in_pieces;
 }
 
 static void large_ones_are_read(void **state)
 {
     (void)state;
     open_streams(2, 1 << 20);
-    assert_int_equal(one_way(), FIRST_FRAGMENT);
+    assert_true(one_way());
     assert_int_equal(reads, 0);
-    assert_int_equal(exchange_once(BYTES, BYTES), FIRST_FRAGMENT);
+    assert_true(exchange_once(BYTES, BYTES));
     assert_int_equal(reads, 2); // what is behind the first fragment of either
-    assert_int_equal(exchange_once(BYTES, BYTES), 0);
+    assert_false(exchange_once(BYTES, BYTES));
     assert_int_equal(reads, 4);
     close_streams(false);
 }
@@ -98,7 +98,7 @@ static void after_an_exchange_they_go_in_pieces_again(void **state)
     exchange_once(BYTES, BYTES);
     exchange_once(BYTES, BYTES);
     reads = 0;
-    while (one_way() == 0) {
+    while (!one_way()) {
         offers++;
     }
     assert_in_range(offers, 1, 100);

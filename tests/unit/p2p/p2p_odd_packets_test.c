@@ -57,9 +57,15 @@ static void messages_that_contradict_themselves(void **state)
     longer[sizeof rts] = 0;
     say_message(CO_PACKET_RTS, longer, sizeof longer);
     nothing_was_taken(&receive);
+    rts.is_in_pieces = 1;
     rts.first_fragment = rts.bytes + 1;
     say_message(CO_PACKET_RTS, &rts, sizeof rts);
     nothing_was_taken(&receive);
+    rts.is_in_pieces = 0;
+    rts.first_fragment = 10; // and not in pieces
+    say_message(CO_PACKET_RTS, &rts, sizeof rts);
+    nothing_was_taken(&receive);
+    rts.is_in_pieces = 1;
     rts.bytes = STREAM_MOST;
     rts.first_fragment = FIRST_FRAGMENT + 1024; // more than anybody sends unasked
     say_message(CO_PACKET_RTS, &rts, sizeof rts);
@@ -77,7 +83,8 @@ static void fragments_that_were_not_announced(void **state)
 {
     (void)state;
     open_streams(2, CREDIT);
-    struct co_packet_rts rts = {.operation = 1, .bytes = 3000, .address = (uintptr_t)sent, .first_fragment = 1000};
+    struct co_packet_rts rts = {
+        .operation = 1, .bytes = 3000, .address = (uintptr_t)sent, .first_fragment = 1000, .is_in_pieces = 1};
     struct co_p2p_receive receive = receive_at(1, LARGE);
     say_message(CO_PACKET_FIRST, sent, 100); // of no offer
     say_message(CO_PACKET_RTS, &rts, sizeof rts);
@@ -178,7 +185,8 @@ static const int others_names[] = {2, 3, 1, -1, INT32_MIN, INT32_MAX}; // rank 0
 // An eager message, and an offer of a first fragment.
 static void say_all_as(int source, uint64_t context)
 {
-    struct co_packet_rts rts = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent, .first_fragment = 100};
+    struct co_packet_rts rts = {
+        .operation = 1, .bytes = 100, .address = (uintptr_t)sent, .first_fragment = 100, .is_in_pieces = 1};
     say_as(source, 0, 1, CO_PACKET_EAGER, context, sent, 100);
     say_as(source, 0, 1, CO_PACKET_RTS, context, &rts, sizeof rts);
     say_as(source, 0, 1, CO_PACKET_FIRST, context, sent, 100);

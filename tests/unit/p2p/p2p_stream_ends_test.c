@@ -117,6 +117,62 @@ static void a_sender_that_wakes_up_meanwhile(void **state)
     }
 }
 
+// It wakes up while the second one is read, and hears that the first one was: it writes nothing of the second one, nor
+// of the first one if the kernel refuses the second one then.
+static struct co_p2p_send two[2];
+
+static void wake_up_at_the_second(void)
+{
+    if (reads == 2) {
+        two[0].data = NULL;
+        woken = &two[1];
+        wake_up();
+        assert_true(co_p2p_send_is_done(&two[0]));
+    }
+}
+
+static void refuse_the_second(void)
+{
+    if (reads == 2) {
+        two[0].data = NULL;
+        read_error = -EPERM;
+    }
+}
+
+static void two_of_one_sender(void **state)
+{
+    static unsigned char payloads[2][200000];
+    (void)state;
+    for (int is_refused = 0; is_refused < 2; is_refused++) {
+        open_streams(2, 1 << 20);
+        struct co_p2p_receive receives[2];
+        for (int i = 0; i < 2; i++) {
+            receives[i] = receive_at(1, sizeof(payloads[i]));
+            receives[i].buffer = memset(payloads[i], 0, sizeof(payloads[i]));
+            co_p2p_receive(&receives[i], 0, i);
+            two[i] = send_of(0, 1, i, sizeof(payloads[i]));
+            co_p2p_send(&two[i]);
+        }
+        streams_move(1);
+        for (int i = 0; i < 20; i++) { // so much that the sender does not hear all at once
+            assert_true(co_p2p_send_now(world.contexts[1], 0, i, sent, 8));
+        }
+        while_reading = is_refused ? refuse_the_second : wake_up_at_the_second;
+        wait_in_vain(1);
+        while_reading = NULL;
+        assert_int_equal(reads, 2);
+        assert_true(co_p2p_receive_is_done(&receives[0]));
+        assert_int_equal(co_p2p_receive_is_done(&receives[1]), !is_refused);
+        p2p_world_settle(&world);
+        for (int i = 0; i < 2; i++) {
+            assert_true(co_p2p_send_is_done(&two[i]) && co_p2p_receive_is_done(&receives[i]));
+            assert_memory_equal(payloads[i], sent, sizeof(payloads[i]));
+        }
+        assert_int_equal(reads, 2);
+        close_streams(false);
+    }
+}
+
 // Both ranks stop in the middle of a stream to the other, read each other's and then go on: what tells them so does not
 // wait behind what it holds up.
 static void two_that_stop(void **state)
@@ -286,6 +342,7 @@ int main(void)
                                        cmocka_unit_test(patience_grows_with_what_is_left),
                                        cmocka_unit_test(a_sender_that_wakes_up_meanwhile),
                                        cmocka_unit_test(a_sender_that_stops_while_it_writes),
+                                       cmocka_unit_test(two_of_one_sender),
                                        cmocka_unit_test(two_that_stop),
                                        cmocka_unit_test(where_the_kernel_refuses),
                                        cmocka_unit_test(taken_while_it_comes),

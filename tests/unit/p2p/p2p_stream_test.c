@@ -66,17 +66,17 @@ static void who_was_away_reads(void **state)
         }
         p2p_world_settle(&world);
         check_received(&receive, 0, 5, BYTES);
-        assert_true(send.first_fragment > 0);
+        assert_true(send.is_in_pieces);
     }
     assert_int_equal(reads, 0);
-    for (size_t first_fragment = 0; first_fragment == 0; offers++) {
+    for (bool in_pieces = false; !in_pieces; offers++) {
         struct co_p2p_receive receive = receive_at(1, BYTES);
         struct co_p2p_send send = send_of(0, 1, 5, BYTES);
         co_p2p_receive(&receive, 0, 5);
         co_p2p_send(&send);
         p2p_world_settle(&world);
         check_received(&receive, 0, 5, BYTES);
-        first_fragment = send.first_fragment;
+        in_pieces = send.is_in_pieces;
     }
     assert_in_range(offers, 2, 100);
     assert_int_equal(reads, offers - 1);
@@ -95,6 +95,117 @@ static void larger_ones_are_read(void **state)
     check_received(&receive, 0, 5, STREAM_MOST + 1);
     assert_true(reads > 0);
     close_streams(false);
+}
+
+// More than a ring holds, from a sender that does nothing else any more: each has been offered, and the receiver has
+// them all after having lost its patience once. The sender learns of it, and what is behind them goes in pieces again.
+// So it is with those that are sent at once if they find room.
+static void more_than_a_ring_of_one_that_left(void **state)
+{
+    enum { COUNT = 100, BYTES = 8000 };
+    static struct co_p2p_send sends[COUNT];
+    static struct co_p2p_receive receives[COUNT];
+    static unsigned char payloads[COUNT][BYTES];
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        bool receive_first = kind & 1;
+        eager_most = kind & 2 ? BYTES : EAGER;
+        open_streams(2, 1 << 30);
+        eager_most = EAGER;
+        memset(payloads, 0, sizeof(payloads));
+        for (int step = 0; step < 2; step++) {
+            for (int i = 0; i < COUNT; i++) {
+                if (step == receive_first) {
+                    sends[i] = send_of(0, 1, i, BYTES);
+                    co_p2p_send(&sends[i]);
+                } else {
+                    receives[i] = receive_at(1, BYTES);
+                    receives[i].buffer = payloads[i];
+                    co_p2p_receive(&receives[i], 0, i);
+                }
+            }
+        }
+        wait_in_vain(1);
+        assert_in_range(reads, COUNT / 2, COUNT - 1); // some came unasked
+        for (int i = 0; i < COUNT; i++) {
+            assert_true(co_p2p_receive_is_done(&receives[i]));
+            assert_memory_equal(payloads[i], sent, BYTES);
+        }
+        streams_move(0);
+        for (int i = 0; i < COUNT; i++) {
+            assert_true(co_p2p_send_is_done(&sends[i]));
+        }
+        int before = reads;
+        struct co_p2p_receive behind = receive_at(1, LARGE);
+        struct co_p2p_send last = send_of(0, 1, 5, 300000);
+        co_p2p_receive(&behind, 0, 5);
+        co_p2p_send(&last);
+        p2p_world_settle(&world);
+        check_received(&behind, 0, 5, 300000);
+        assert_true(last.is_in_pieces);
+        assert_int_equal(reads, before);
+        close_streams(false);
+    }
+}
+
+// It is offered all the same, and read, too.
+static struct co_p2p_send late;
+
+static void send_while_it_reads(void)
+{
+    if (reads == 1) {
+        late = send_of(0, 1, 6, 100000);
+        co_p2p_send(&late);
+    }
+}
+
+static void one_that_is_sent_while_another_is_read(void **state)
+{
+    (void)state;
+    open_streams(2, 1 << 20);
+    struct co_p2p_receive receive = receive_at(1, LARGE), behind = receive_at(1, LARGE);
+    struct co_p2p_send send = send_of(0, 1, 5, 100000);
+    co_p2p_receive(&receive, 0, 5);
+    co_p2p_send(&send);
+    while_reading = send_while_it_reads;
+    wait_in_vain(1);
+    while_reading = NULL;
+    check_received(&receive, 0, 5, 100000);
+    memset(received, 0xee, LARGE);
+    co_p2p_receive(&behind, 0, 6);
+    streams_move(1);
+    check_received(&behind, 0, 6, 100000);
+    assert_int_equal(reads, 2);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_send_is_done(&send) && co_p2p_send_is_done(&late));
+    close_streams(false);
+}
+
+static int send_until_full(void)
+{
+    int count = 0;
+    while (co_p2p_send_now(world.contexts[0], 1, 5, sent, 8)) {
+        count++;
+    }
+    return count;
+}
+
+// A ring holds as many after any number that has been taken as at the beginning.
+static void what_was_taken_makes_room(void **state)
+{
+    (void)state;
+    open_streams(2, 1 << 30);
+    int most = send_until_full();
+    assert_true(most >= 512);
+    for (int few = 1; few < 200; few += 17) {
+        streams_move(1);
+        assert_int_equal(send_until_full(), most);
+        streams_move(1);
+        for (int i = 0; i < few; i++) {
+            assert_true(co_p2p_send_now(world.contexts[0], 1, 5, sent, 8));
+        }
+    }
+    p2p_world_close(&world);
 }
 
 // Small and middle ones, with another tag, do not wait for all of what is before them.
@@ -170,27 +281,30 @@ static void credit_bounds_what_comes_unasked(void **state)
     for (int round = 0; round < 2; round++) {
         uint64_t before = co_counter_read(CO_COUNT_STREAMED_BYTES);
         open_streams(2, CREDIT);
+        int unasked = 0;
         for (int i = 0; i < COUNT; i++) {
             sends[i] = send_of(0, 1, i, 50000);
             co_p2p_send(&sends[i]);
             p2p_world_settle(&world);
+            unasked += sends[i].streamed > 0;
         }
+        assert_int_equal(unasked, 2);
         for (int i = 0; i < COUNT; i++) {
             struct co_p2p_receive receive = receive_at(1, 50000);
             co_p2p_receive(&receive, 0, round == 0 ? i : COUNT - 1 - i);
             p2p_world_settle(&world);
             check_received(&receive, 0, round == 0 ? i : COUNT - 1 - i, 50000);
         }
-        assert_int_equal(reads, COUNT - 2);                // two have streamed, the others were only offered
         struct co_p2p_receive last = receive_at(1, 50000); // there is credit again
         struct co_p2p_send again = send_of(0, 1, 1, 50000);
         co_p2p_receive(&last, 0, 1);
         co_p2p_send(&again);
         p2p_world_settle(&world);
         check_received(&last, 0, 1, 50000);
-        assert_int_equal(reads, COUNT - 2);
+        assert_true(again.is_in_pieces);
+        assert_int_equal(reads, 0);
         close_streams(false);
-        assert_int_equal(co_counter_read(CO_COUNT_STREAMED_BYTES) - before, 3 * 50000);
+        assert_int_equal(co_counter_read(CO_COUNT_STREAMED_BYTES) - before, (COUNT + 1) * 50000);
     }
 }
 
@@ -227,6 +341,9 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(in_pieces),
                                        cmocka_unit_test(larger_ones_are_read),
                                        cmocka_unit_test(who_was_away_reads),
+                                       cmocka_unit_test(more_than_a_ring_of_one_that_left),
+                                       cmocka_unit_test(one_that_is_sent_while_another_is_read),
+                                       cmocka_unit_test(what_was_taken_makes_room),
                                        cmocka_unit_test(what_is_behind_a_long_one),
                                        cmocka_unit_test(both_ways),
                                        cmocka_unit_test(credit_bounds_what_comes_unasked),

@@ -13,6 +13,7 @@
 int reads, read_error;
 void (*while_reading)(void);
 bool tries_streams;
+size_t eager_most = EAGER;
 static uint64_t clock_ns = 1;
 
 static uint64_t now(void)
@@ -37,7 +38,7 @@ static int read_or_not(void *arg, int peer, void *local, uint64_t remote, size_t
 void open_streams(int size, size_t credit)
 {
     struct p2p_world_options options = {.size = size,
-                                        .eager_most = EAGER,
+                                        .eager_most = eager_most,
                                         .credit = credit,
                                         .stream_most = STREAM_MOST,
                                         .tries_streams = tries_streams,

@@ -11,6 +11,7 @@ struct tap {
     struct co_channel channel; // first
     struct co_channel *real;
     int rank, first;
+    size_t granted; // packets for which there was room
     co_channel_handler *handler;
     void *arg;
 };
@@ -32,8 +33,11 @@ static bool hand_over(void *arg, int peer, const struct co_packet *packet, const
 static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
                         size_t first_bytes, const void *second, size_t second_bytes)
 {
-    struct co_channel *real = ((struct tap *)channel)->real;
-    return p2p_tap_hooks.has_room() && real->ops->send(real, peer, packet, first, first_bytes, second, second_bytes);
+    struct tap *tap = (struct tap *)channel;
+    bool is_granted = tap->granted > 0;
+    tap->granted -= is_granted;
+    return (is_granted || p2p_tap_hooks.has_room()) &&
+           tap->real->ops->send(tap->real, peer, packet, first, first_bytes, second, second_bytes);
 }
 
 static int poll_packets(struct co_channel *channel, int most, co_channel_handler *handler, void *arg)
@@ -48,6 +52,14 @@ static bool has_more(const struct co_channel *channel, int peer)
 {
     const struct co_channel *real = ((const struct tap *)channel)->real;
     return real->ops->has_more(real, peer);
+}
+
+static size_t room(struct co_channel *channel, int peer, size_t piece, size_t wanted)
+{
+    struct tap *tap = (struct tap *)channel;
+    size_t found = p2p_tap_hooks.has_room() ? tap->real->ops->room(tap->real, peer, piece, wanted) : 0;
+    tap->granted = found > 0 ? 1 + (found + piece - 1) / piece : 0;
+    return found;
 }
 
 static _Atomic uint64_t *gate(struct co_channel *channel, int peer, bool is_writer)
@@ -110,6 +122,7 @@ static void forget(struct co_channel *channel, int peer)
 static const struct co_channel_ops ops = {.send = send_packet,
                                           .poll = poll_packets,
                                           .has_more = has_more,
+                                          .room = room,
                                           .gate = gate,
                                           .give_back = give_back,
                                           .given_back = given_back,

@@ -61,7 +61,7 @@ static int mixed_window(size_t bytes, int count, size_t times)
     for (int i = 0; i < count; i++) {
         sends[i] = send_of(0, 1, i, i % 2 == 0 ? bytes : times * bytes);
         co_p2p_send(&sends[i]);
-        in_pieces += sends[i].first_fragment > 0;
+        in_pieces += sends[i].is_in_pieces;
     }
     streams_move(1); // reads what it reads, or asks for the rest
     pass_ns((uint64_t)in_pieces * pieces_ns);

@@ -111,6 +111,64 @@ static void full_of_slots(void **state)
     assert_true(co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
 }
 
+// What is said to find room does, in pieces, and not much more than that.
+static void room(void **state)
+{
+    enum { PIECE = 256, WANTED = 1500 };
+    (void)state;
+    static const unsigned char piece[PIECE];
+    struct co_packet packet = {.kind = CO_PACKET_DATA};
+    for (uint64_t round = 0; round < 3000; round++) {
+        size_t bytes = co_ring_room(&writer, shape, PIECE, WANTED), most = round % 3 == 0 ? bytes : round * 29 % WANTED;
+        assert_true(bytes <= WANTED && (bytes == WANTED || bytes % PIECE == 0));
+        for (size_t done = 0, next; done < bytes && done < most; done += next) {
+            next = bytes - done < PIECE ? bytes - done : PIECE;
+            assert_true(co_ring_write(&writer, shape, &packet, piece, 0, piece, next));
+        }
+        packet.kind = CO_PACKET_RTS;
+        assert_true(bytes == 0 || co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
+        packet.kind = CO_PACKET_DATA;
+        if (round % 3 == 0 && bytes < WANTED) {
+            assert_int_equal(co_ring_room(&writer, shape, PIECE, PIECE), 0);
+        }
+        for (uint64_t i = 0; i < round % 5 && co_ring_front(&reader, shape, &packet) != NULL; i++) {
+            co_ring_drop(&reader, shape, packet.bytes);
+        }
+    }
+}
+
+static void room_in_slots(void **state)
+{
+    (void)state;
+    struct co_packet packet = {.kind = CO_PACKET_ACK};
+    for (size_t left = SLOTS; left > 0; left--) {
+        size_t pieces =
+            co_ring_room(&writer, shape, 1, SLOTS); // as many as the area holds, with a slot for what is before
+        assert_int_equal(pieces, left - 1 < AREA / CO_CACHE_LINE ? left - 1 : AREA / CO_CACHE_LINE);
+        assert_true(co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
+    }
+}
+
+// A reader that has read all says so, however little it was.
+static void all_is_told(void **state)
+{
+    (void)state;
+    struct co_packet packet = {.kind = CO_PACKET_ACK};
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < SLOTS; i++) {
+            assert_true(co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
+        }
+        for (int i = 0; i < SLOTS; i++) {
+            assert_non_null(co_ring_front(&reader, shape, &packet));
+            co_ring_drop(&reader, shape, packet.bytes);
+            if (i < round + 2) {
+                co_ring_tell_read(&reader);
+            }
+        }
+        co_ring_tell_read(&reader);
+    }
+}
+
 static void stamps_wrap(void **state)
 {
     (void)state;
@@ -201,7 +259,8 @@ static void shapes(void **state)
             assert_true(is_power_of_two(plain.slots) && is_power_of_two(plain.area));
             assert_true(is_power_of_two(deep.slots) && is_power_of_two(deep.area));
             assert_true(deep.slots >= plain.slots && deep.area <= plain.area);
-            assert_true(each < 48 << 10 || (plain.slots == 64 && plain.area >= 32 << 10));
+            assert_true(each < 48 << 10 || (plain.slots >= 64 && plain.area >= 32 << 10));
+            assert_true(each < 336 << 10 || plain.slots == 512);
             assert_true(each < 272 << 10 || plain.area == 256 << 10);
             assert_true(each < 100 << 10 || deep.slots == 512);
         }
@@ -213,6 +272,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(around, open_ring, close_ring),
         cmocka_unit_test_setup_teardown(full_of_slots, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(room, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(room_in_slots, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(all_is_told, open_ring, close_ring),
         cmocka_unit_test_setup_teardown(stamps_wrap, open_ring, close_ring),
         cmocka_unit_test_setup_teardown(more_bytes_than_a_packet_has, open_ring, close_ring),
         cmocka_unit_test_setup_teardown(more_is_read_than_was_written, open_ring, close_ring),
