@@ -42,8 +42,7 @@ static bool message_read(const struct co_p2p *p2p, struct co_p2p_message *messag
         message->first_fragment = rts.first_fragment;
         message->is_in_pieces = rts.is_in_pieces != 0;
         return rts.first_fragment <= rts.bytes && rts.first_fragment <= p2p->first_fragment_most &&
-               (rts.first_fragment == 0 || message->is_in_pieces) &&
-               !(message->is_in_pieces && p2p->peers[message->peer].is_remote);
+               (message->is_in_pieces ? !p2p->peers[message->peer].is_remote : rts.first_fragment == 0);
     } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
         if (packet->bytes < sizeof(handle)) {
             return false;

@@ -91,11 +91,12 @@ static bool send_push_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send
     return true;
 }
 
-// Where its bytes are, if they found no room: so large a one is read as fast as it is copied twice.
+// Where its bytes are, if they found no room: so large a one is read as fast as it is copied twice, unless ranks take
+// turns on the cores.
 static bool send_may_be_read(const struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
 {
-    return p2p->config.read != NULL && !p2p->peers[peer].is_remote && send->bytes > CO_MESSAGE_SMALL &&
-           send->make == NULL;
+    return p2p->config.read != NULL && !p2p->config.is_crowded && !p2p->peers[peer].is_remote &&
+           send->bytes > CO_MESSAGE_SMALL && send->make == NULL;
 }
 
 bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)

@@ -15,6 +15,7 @@ struct co_p2p_config {
     size_t eager_most;                 // bytes of a message that is sent at once; bounded by the channel's payloads
     size_t remote_eager_most;          // likewise, to other hosts
     size_t stream_most;                // bytes of a message inside the node that goes in pieces though it could be read
+    bool is_crowded;                   // ranks outnumber cores: who waits for room has it at the next turn of the other
     bool tries_streams;                // and receivers try in use whether that is faster
     size_t credit;                     // bytes that may wait at one receiver from one sender
     size_t buffered_most;              // bytes of copies of small messages that may wait here, 0: none is made

@@ -189,24 +189,21 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
     return is_ours ? first->handle : 0;
 }
 
-// Not now. A sender that has not heard of the last one must not go on with that: it is tried again.
-static void stream_leave(struct co_p2p *p2p, int peer)
+// Not now; or, with a receive, never: the kernel does not read it. A sender that has not heard of the last one must not
+// go on with that: it is told behind our word of it, or it is tried again.
+static void stream_leave(struct co_p2p *p2p, int peer, const struct co_p2p_receive *receive,
+                         struct co_p2p_message *answer)
 {
-    if (!p2p->peers[peer].is_still_stopped) {
+    struct co_p2p_peer *from = &p2p->peers[peer];
+    if (!from->is_still_stopped) {
         co_store_release(co_p2p_gate(p2p, peer, false), 0); // release P3
-    }
-}
-
-// The kernel does not read it. What its sender has not heard of yet comes before our word that it may go on.
-static void stream_refuse(struct co_p2p *p2p, const struct co_p2p_receive *receive, struct co_p2p_message *answer)
-{
-    struct co_p2p_peer *from = receive_peer(receive);
-    if (from->is_still_stopped) {
+    } else if (receive != NULL) {
         from->read_operation = 0;
         co_p2p_reply_cts(p2p, receive, 0, answer);
-    } else {
+        return;
+    }
+    if (answer != NULL) {
         co_p2p_message_give(p2p, answer);
-        co_store_release(co_p2p_gate(p2p, receive->peer, false), 0); // release P3
     }
 }
 
@@ -214,15 +211,9 @@ bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all
 {
     struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
     struct co_p2p_message *answer = co_p2p_message_take(p2p); // the message's own may wait with the CTS
-    if (answer == NULL || !all_is_taken || receive == NULL) {
-        if (answer != NULL) {
-            co_p2p_message_give(p2p, answer);
-        }
-        stream_leave(p2p, peer);
-        return false;
-    }
-    if (!stream_read_all(p2p, receive)) {
-        stream_refuse(p2p, receive, answer);
+    bool may_be_read = answer != NULL && all_is_taken && receive != NULL;
+    if (!may_be_read || !stream_read_all(p2p, receive)) {
+        stream_leave(p2p, peer, may_be_read ? receive : NULL, answer);
         return false;
     }
     p2p->peers[peer].read_operation = receive->sender_operation;

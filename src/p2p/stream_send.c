@@ -3,13 +3,13 @@
 // Sends of middle size inside a node: their bytes go through the ring in pieces, which the receiver takes while the
 // next one is written; for such sizes two copies of small pieces are faster than one by the kernel. The first pieces
 // follow the RTS at once, against credit, so that a receive that waits has them without asking; the rest goes when it
-// has been asked for (CTS). What finds no room behind an RTS is not waited for: an RTS is always on its way, so that
-// its receiver can read it from a sender that computes. A send is done when all that was asked for is in the ring, and
-// never before it was asked for: it waits for its receive as every RTS does. A receiver that sees its sender stop may
-// read the rest instead (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads,
-// and two copies take twice as long as one. There large messages are left to the kernel, too; and so they are where the
-// two do not run at the same time, be it that others use the processors or that one computes: a ring holds few pieces,
-// and each time that it is full costs a turn of both, where one reading takes all. Hot; lock held.
+// has been asked for (CTS). What finds no room behind an RTS holds up neither it nor the next one, so that a receiver
+// has them all, and can read them from a sender that computes. A send is done when all that was asked for is in the
+// ring, and never before it was asked for: it waits for its receive as every RTS does. A receiver that sees its sender
+// stop may read the rest instead (stream_receive.c). In an exchange both copy all the time: nobody writes while the
+// other reads, and two copies take twice as long as one. There large messages are left to the kernel, too; and so they
+// are where the two do not run at the same time, be it that others use the processors or that one computes: a ring
+// holds few pieces, and each time that it is full costs a turn of both, where one reading takes all. Hot; lock held.
 #include "p2p/stream_send.h"
 
 #include "p2p/finish.h"

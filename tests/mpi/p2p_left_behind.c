@@ -24,7 +24,7 @@ enum { MOST = 200, ROUNDS = 20 };
 static const struct shape {
     int count, bytes;
     bool is_read; // by the kernel
-} shapes[] = {{MOST, 8, false}, {50, 4000, false}, {MOST, 8000, true}, {MOST, 20000, true}, {100, 70000, true}};
+} shapes[] = {{MOST, 8, false}, {50, 4000, false}, {MOST, 20000, true}, {100, 70000, true}};
 
 static _Atomic int *turn; // shared
 static int rank;

@@ -63,6 +63,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
         .remote_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
         .stream_most = stream_most(engine),
+        .is_crowded = engine->is_oversubscribed,
         .tries_streams = co_setting_number(CO_SET_P2P_STREAM) < 0 && !engine->is_oversubscribed,
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
         .buffered_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),

@@ -97,6 +97,17 @@ static void larger_ones_are_read(void **state)
     close_streams(false);
 }
 
+static void one_goes_in_pieces(int tag, size_t bytes)
+{
+    struct co_p2p_receive receive = receive_at(1, bytes);
+    struct co_p2p_send send = send_of(0, 1, tag, bytes);
+    co_p2p_receive(&receive, 0, tag);
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    check_received(&receive, 0, tag, bytes);
+    assert_true(send.is_in_pieces);
+}
+
 // More than a ring holds, from a sender that does nothing else any more: each has been offered, and the receiver has
 // them all after having lost its patience once. The sender learns of it, and what is behind them goes in pieces again.
 // So it is with those that are sent at once if they find room.
@@ -136,16 +147,36 @@ static void more_than_a_ring_of_one_that_left(void **state)
             assert_true(co_p2p_send_is_done(&sends[i]));
         }
         int before = reads;
-        struct co_p2p_receive behind = receive_at(1, LARGE);
-        struct co_p2p_send last = send_of(0, 1, 5, 300000);
-        co_p2p_receive(&behind, 0, 5);
-        co_p2p_send(&last);
-        p2p_world_settle(&world);
-        check_received(&behind, 0, 5, 300000);
-        assert_true(last.is_in_pieces);
+        one_goes_in_pieces(5, 300000);
         assert_int_equal(reads, before);
         close_streams(false);
     }
+}
+
+// Where ranks take turns on the cores, what is sent at once waits for room.
+static void what_is_sent_at_once_in_a_crowd(void **state)
+{
+    enum { COUNT = 100, BYTES = 8000 };
+    static struct co_p2p_send sends[COUNT];
+    (void)state;
+    eager_most = BYTES;
+    is_crowded = true;
+    open_streams(2, 1 << 30);
+    eager_most = EAGER;
+    is_crowded = false;
+    for (int i = 0; i < COUNT; i++) {
+        sends[i] = send_of(0, 1, i, BYTES);
+        co_p2p_send(&sends[i]);
+    }
+    p2p_world_settle(&world);
+    for (int i = 0; i < COUNT; i++) {
+        struct co_p2p_receive receive = receive_at(1, BYTES);
+        assert_true(co_p2p_send_is_done(&sends[i]));
+        co_p2p_receive(&receive, 0, i);
+        check_received(&receive, 0, i, BYTES);
+    }
+    assert_int_equal(reads, 0);
+    close_streams(false);
 }
 
 // It is offered all the same, and read, too.
@@ -295,13 +326,7 @@ static void credit_bounds_what_comes_unasked(void **state)
             p2p_world_settle(&world);
             check_received(&receive, 0, round == 0 ? i : COUNT - 1 - i, 50000);
         }
-        struct co_p2p_receive last = receive_at(1, 50000); // there is credit again
-        struct co_p2p_send again = send_of(0, 1, 1, 50000);
-        co_p2p_receive(&last, 0, 1);
-        co_p2p_send(&again);
-        p2p_world_settle(&world);
-        check_received(&last, 0, 1, 50000);
-        assert_true(again.is_in_pieces);
+        one_goes_in_pieces(1, 50000); // there is credit again
         assert_int_equal(reads, 0);
         close_streams(false);
         assert_int_equal(co_counter_read(CO_COUNT_STREAMED_BYTES) - before, (COUNT + 1) * 50000);
@@ -342,6 +367,7 @@ int main(void)
                                        cmocka_unit_test(larger_ones_are_read),
                                        cmocka_unit_test(who_was_away_reads),
                                        cmocka_unit_test(more_than_a_ring_of_one_that_left),
+                                       cmocka_unit_test(what_is_sent_at_once_in_a_crowd),
                                        cmocka_unit_test(one_that_is_sent_while_another_is_read),
                                        cmocka_unit_test(what_was_taken_makes_room),
                                        cmocka_unit_test(what_is_behind_a_long_one),

@@ -12,7 +12,7 @@
 
 int reads, read_error;
 void (*while_reading)(void);
-bool tries_streams;
+bool tries_streams, is_crowded;
 size_t eager_most = EAGER;
 static uint64_t clock_ns = 1;
 
@@ -41,6 +41,7 @@ void open_streams(int size, size_t credit)
                                         .eager_most = eager_most,
                                         .credit = credit,
                                         .stream_most = STREAM_MOST,
+                                        .is_crowded = is_crowded,
                                         .tries_streams = tries_streams,
                                         .patience_ns = PATIENCE_NS,
                                         .now_ns = now,

@@ -152,6 +152,7 @@ static void open_rank(struct p2p_world *world, const struct p2p_world_options *o
                                    .eager_most = options->eager_most,
                                    .remote_eager_most = options->remote_eager_most,
                                    .stream_most = options->stream_most,
+                                   .is_crowded = options->is_crowded,
                                    .tries_streams = options->tries_streams,
                                    .patience_ns = options->patience_ns,
                                    .now_ns = options->now_ns,

@@ -31,7 +31,8 @@ struct p2p_world_options {
     struct co_channel *(*wrap)(struct co_channel *channel, int rank, int first);
     // Instead of reading for certain; NULL: none.
     int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
-    size_t stream_most;       // bytes that go in pieces though they could be read
+    size_t stream_most; // bytes that go in pieces though they could be read
+    bool is_crowded;
     bool tries_streams;       // whether that is faster
     uint64_t patience_ns;     // with them
     uint64_t (*now_ns)(void); // NULL: the clock's
