@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define COMMUNICATORS 400
+#define TIMES 3
 #define MOST_BYTES 32 // of a communicator that was jumped out of, beside one whose handler returned
 
 static jmp_buf back;
@@ -61,6 +62,17 @@ static long use_communicators(MPI_Errhandler handler)
     return (long)(mallinfo2().uordblks - before);
 }
 
+// The least of several times: what stays of each communicator stays each time, a pool that grows does so once.
+static long least_that_stays(MPI_Errhandler handler)
+{
+    long least = use_communicators(handler);
+    for (int i = 1; i < TIMES; i++) {
+        long stays = use_communicators(handler);
+        least = stays < least ? stays : least;
+    }
+    return least;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Errhandler handler;
@@ -68,9 +80,9 @@ int main(int argc, char **argv)
     co_test_begin();
     MPI_Comm_create_errhandler(on_error, &handler);
     use_communicators(handler); // tables grow
-    long returning = use_communicators(handler);
+    long returning = least_that_stays(handler);
     jumps = true;
-    long jumping = use_communicators(handler);
+    long jumping = least_that_stays(handler);
     co_test_expect(jumping - returning < (long)COMMUNICATORS * MOST_BYTES,
                    "%ld bytes stay of %d communicators, %ld where the handler returns", jumping, COMMUNICATORS,
                    returning);
