@@ -14,9 +14,10 @@ CFLAGS  ?= -O2 -g
 # Where packagers and people with libraries in places of their own say it.
 CPPFLAGS ?=
 LDFLAGS ?=
-# A warning of a compiler that we have not met is no reason to build nothing; where we work on castoff, it is one to mend it.
+# A warning of a compiler that we have not met is no reason to build nothing; where we work on castoff, it is one to mend it. A
+# function that nothing declares is a mistake everywhere, and GCC 14 ends there.
 WARNINGS_FAIL := $(if $(filter 1,$(DEV))$(filter true,$(CI)),-Werror)
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WARNINGS_FAIL)
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit $(WARNINGS_FAIL)
 # Hardening, of all that runs, above all of the daemons, which run as root; HARDEN=no is for measuring what it costs. What a
 # compiler does not know for its machine is left out; sanitizers see more than _FORTIFY_SOURCE and do not go with it.
 HARDEN   ?= yes

@@ -14,7 +14,7 @@ MPIFORT ?= mpifort
 new ?= $@.new.$$$$
 # As in the top Makefile, for who uses this one alone.
 WARNINGS_FAIL ?= $(if $(filter 1,$(DEV))$(filter true,$(CI)),-Werror)
-MPI_TESTS_CFLAGS ?= -std=gnu17 -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WARNINGS_FAIL)
+MPI_TESTS_CFLAGS ?= -std=gnu17 -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit $(WARNINGS_FAIL)
 MPI_TESTS_CXXFLAGS ?= -std=c++17 -O2 -g -DOMPI_SKIP_MPICXX -Wall -Wextra -Wshadow $(WARNINGS_FAIL)
 # mpif.h declares nothing, so the compiler compares calls with each other unless told that they may differ.
 MPI_TESTS_FFLAGS ?= -O2 -g -std=legacy -w

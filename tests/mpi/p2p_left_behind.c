@@ -10,6 +10,7 @@
 // arguments: CASTOFF_P2P_STREAM=0
 // arguments: CASTOFF_P2P_STREAM=auto
 // expect: who computes holds nobody up
+#define _GNU_SOURCE // process_vm_readv
 #include "oracle/verdict.h"
 
 #include <sched.h>
