@@ -20,6 +20,7 @@
 #include "engine_job.h"
 #include "engine_messages.h"
 #include "mcast_inside.h"
+#include "pattern.h"
 
 static uint64_t waits_before;
 
@@ -151,9 +152,7 @@ static void send_and_leave(struct job_rank *rank)
 static void what_is_received_still_arrives(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < LARGE; i++) {
-        payload[i] = (unsigned char)(i * 7 + i / 251);
-    }
+    pattern_fill(payload, LARGE, 0);
     engine_job_set("CASTOFF_P2P", "yes");
     engine_job_run(2, (const int[]){0, 0}, send_and_leave);
     assert_int_equal(freed, 3);

@@ -17,6 +17,7 @@
 #include "engine/collective/onesided_collective.h"
 #include "engine_inside.h"
 #include "engine_job.h"
+#include "pattern.h"
 #include "fake_group.h"
 
 enum { RANKS = 3, BYTES = 200000, SMALL = 1000 };
@@ -56,44 +57,27 @@ static int counted(enum co_counter_id id)
     return (int)(co_counter_read(id) - before[id]);
 }
 
-static void fill(unsigned char *data, size_t bytes, unsigned seed)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        data[i] = (unsigned char)(i * 31 + (i >> 8) * 7 + seed);
-    }
-}
-
-static bool matches(const unsigned char *data, size_t bytes, unsigned seed)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if (data[i] != (unsigned char)(i * 31 + (i >> 8) * 7 + seed)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void broadcast(struct co_team *team, int rank, int root, size_t bytes, unsigned seed)
 {
     unsigned char *buffer = calloc(1, bytes);
     size_t came = 0;
     if (rank == root) {
-        fill(buffer, bytes, seed);
+        pattern_fill(buffer, bytes, seed);
     }
     int error = co_team_bcast(team, root, buffer, bytes, &came);
     job_require(error == 0, strerror(-error));
     job_require(came == bytes, "a broadcast has another length");
-    job_require(matches(buffer, bytes, seed), "wrong bytes in a broadcast");
+    job_require(pattern_matches(buffer, bytes, seed), "wrong bytes in a broadcast");
     free(buffer);
 }
 
 static void gather(struct co_team *team, int rank, bool in_place, unsigned seed)
 {
     unsigned char *all = calloc(RANKS, BYTES), *mine = calloc(1, BYTES);
-    fill(in_place ? all + (size_t)rank * BYTES : mine, BYTES, seed + (unsigned)rank);
+    pattern_fill(in_place ? all + (size_t)rank * BYTES : mine, BYTES, seed + (unsigned)rank);
     job_require(co_team_allgather(team, in_place ? NULL : mine, all, BYTES) == 0, "an allgather fails");
     for (int source = 0; source < RANKS; source++) {
-        job_require(matches(all + (size_t)source * BYTES, BYTES, seed + (unsigned)source),
+        job_require(pattern_matches(all + (size_t)source * BYTES, BYTES, seed + (unsigned)source),
                     "wrong bytes in an allgather");
     }
     free(all);
@@ -304,9 +288,9 @@ static void different_lengths(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 7);
     size_t bytes = rank->rank == 1 ? BYTES + 5000 : BYTES, came = 0;
     unsigned char *buffer = calloc(1, bytes);
-    fill(buffer, rank->rank == 0 ? BYTES : 0, 9);
+    pattern_fill(buffer, rank->rank == 0 ? BYTES : 0, 9);
     job_require(co_team_bcast(team, 0, buffer, bytes, &came) == 0, "more room than bytes is no error");
-    job_require(came == BYTES && matches(buffer, BYTES, 9), "the root's bytes");
+    job_require(came == BYTES && pattern_matches(buffer, BYTES, 9), "the root's bytes");
     free(buffer);
     co_team_close(team);
 }

@@ -17,23 +17,7 @@
 #include "base/settings.h"
 #include "engine_inside.h"
 #include "engine_job.h"
-
-static void fill(unsigned char *data, size_t bytes, unsigned seed)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        data[i] = (unsigned char)(i * 31 + (i >> 8) * 7 + seed);
-    }
-}
-
-static bool matches(const unsigned char *data, size_t bytes, unsigned seed)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if (data[i] != (unsigned char)(i * 31 + (i >> 8) * 7 + seed)) {
-            return false;
-        }
-    }
-    return true;
-}
+#include "pattern.h"
 
 static void bcasts(struct co_team *team, int rank, int size)
 {
@@ -43,10 +27,10 @@ static void bcasts(struct co_team *team, int rank, int size)
             unsigned char *buffer = calloc(1, sizes[i]);
             unsigned seed = (unsigned)i * 16 + (unsigned)root;
             if (rank == root) {
-                fill(buffer, sizes[i], seed);
+                pattern_fill(buffer, sizes[i], seed);
             }
             job_require(co_team_bcast(team, root, buffer, sizes[i], NULL) == 0, "bcast");
-            job_require(matches(buffer, sizes[i], seed), "wrong bytes in a bcast");
+            job_require(pattern_matches(buffer, sizes[i], seed), "wrong bytes in a bcast");
             free(buffer);
         }
     }
@@ -58,11 +42,12 @@ static void allgathers(struct co_team *team, int rank, int size)
     for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(*sizes); i++) {
         size_t bytes = sizes[i / 2];
         unsigned char *all = calloc((size_t)size, bytes), *mine = calloc(1, bytes);
-        fill(mine, bytes, (unsigned)rank);
+        pattern_fill(mine, bytes, (unsigned)rank);
         memcpy(all + (size_t)rank * bytes, mine, bytes);
         job_require(co_team_allgather(team, i % 2 ? NULL : mine, all, bytes) == 0, "allgather");
         for (int source = 0; source < size; source++) {
-            job_require(matches(all + (size_t)source * bytes, bytes, (unsigned)source), "wrong bytes in an allgather");
+            job_require(pattern_matches(all + (size_t)source * bytes, bytes, (unsigned)source),
+                        "wrong bytes in an allgather");
         }
         free(all);
         free(mine);
@@ -79,7 +64,7 @@ static void iallgathers(struct co_team *team, struct co_engine *engine, int rank
         size_t bytes = (size_t)(i % 5) * 700 + 3;
         all[i] = calloc((size_t)size, bytes);
         mine[i] = calloc(1, bytes);
-        fill(mine[i], bytes, (unsigned)(rank + i));
+        pattern_fill(mine[i], bytes, (unsigned)(rank + i));
         job_require(co_team_iallgather(&tasks[i], team, CO_CALL_IALLGATHER, mine[i], all[i], bytes) == 0, "iallgather");
     }
     struct co_wait wait = {.call = "test"};
@@ -90,7 +75,7 @@ static void iallgathers(struct co_team *team, struct co_engine *engine, int rank
         }
         job_require(co_task_result(tasks[i]) == 0, "iallgather result");
         for (int source = 0; source < size; source++) {
-            job_require(matches(all[i] + (size_t)source * bytes, bytes, (unsigned)(source + i)),
+            job_require(pattern_matches(all[i] + (size_t)source * bytes, bytes, (unsigned)(source + i)),
                         "wrong bytes in an iallgather");
         }
         co_task_release(tasks[i]);
@@ -109,7 +94,7 @@ static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, in
         size_t given = (size_t)(i % 5) * 700 + 3, room = rank == i % size ? given : given + (size_t)(i % 3) * 40;
         buffers[i] = calloc(1, room);
         if (rank == i % size) {
-            fill(buffers[i], given, (unsigned)i);
+            pattern_fill(buffers[i], given, (unsigned)i);
         }
         job_require(co_team_ibcast(&tasks[i], team, CO_CALL_IBCAST, i % size, buffers[i], room) == 0, "ibcast");
     }
@@ -120,7 +105,7 @@ static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, in
         }
         job_require(co_task_result(tasks[i]) == 0, "ibcast result");
         job_require(co_task_bytes(tasks[i]) == given, "what the root gave");
-        job_require(matches(buffers[i], given, (unsigned)i), "wrong bytes in an ibcast");
+        job_require(pattern_matches(buffers[i], given, (unsigned)i), "wrong bytes in an ibcast");
         co_task_release(tasks[i]);
         free(buffers[i]);
     }
@@ -142,7 +127,8 @@ static unsigned char *lay_out(struct co_block blocks[], int size, int round, int
 static void check_gathered(unsigned char *buffer, const struct co_block blocks[], int size, unsigned seed)
 {
     for (int of = 0; of < size; of++) {
-        job_require(matches(blocks[of].buffer, blocks[of].bytes, seed + (unsigned)of), "wrong bytes in an allgatherv");
+        job_require(pattern_matches(blocks[of].buffer, blocks[of].bytes, seed + (unsigned)of),
+                    "wrong bytes in an allgatherv");
         memset(blocks[of].buffer, 0, blocks[of].bytes);
     }
     for (size_t i = 0; i < 200000; i++) {
@@ -176,10 +162,10 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
         for (int i = 0; i < 2; i++) {
             buffers[i] = lay_out(blocks[i], size, round, i);
             number += operations_of(team, blocks[i]);
-            fill(blocks[i][rank].buffer, blocks[i][rank].bytes, (unsigned)(rank + round + i));
+            pattern_fill(blocks[i][rank].buffer, blocks[i][rank].bytes, (unsigned)(rank + round + i));
         }
         if (rank == round % size) {
-            fill(word, sizeof word, (unsigned)round);
+            pattern_fill(word, sizeof word, (unsigned)round);
         }
         job_require(co_team_iallgatherv(&tasks[0], team, CO_CALL_IALLGATHERV, blocks[0]) == 0, "iallgatherv");
         job_require(co_team_ibcast(&tasks[1], team, CO_CALL_IBCAST, round % size, word, sizeof word) == 0, "ibcast");
@@ -191,7 +177,8 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
             job_require(co_task_result(tasks[i]) == 0, "iallgatherv result");
         }
         job_require(!inside_has_memory(team) || inside_calls_in_memory(team) >= number, "numbers are given twice");
-        job_require(matches(word, sizeof word, (unsigned)round), "wrong bytes in a broadcast between allgathervs");
+        job_require(pattern_matches(word, sizeof word, (unsigned)round),
+                    "wrong bytes in a broadcast between allgathervs");
         for (int i = 0; i < 2; i++) {
             check_gathered(buffers[i], blocks[i], size, (unsigned)(round + i));
         }
@@ -213,10 +200,10 @@ static void allgatherv_of_more_than_fits(struct co_team *team, int rank, int siz
             blocks[of] = (struct co_block){.buffer = buffer, .bytes = of == root ? room : 0};
         }
         if (rank == root) {
-            fill(buffer, GIVEN, (unsigned)root);
+            pattern_fill(buffer, GIVEN, (unsigned)root);
         }
         job_require(co_team_allgatherv(team, blocks) == (rank == root ? 0 : -EMSGSIZE), "allgatherv of too much");
-        job_require(matches(buffer, room, (unsigned)root), "wrong bytes in an allgatherv of too much");
+        job_require(pattern_matches(buffer, room, (unsigned)root), "wrong bytes in an allgatherv of too much");
         for (size_t i = room; i < GIVEN; i++) {
             job_require(buffer[i] == 0, "bytes beyond the room of an allgatherv");
         }
@@ -312,10 +299,10 @@ static void finish_then_idle(struct job_rank *rank)
     unsigned char *buffer = calloc(1, 300000);
     for (int turn = 1; turn <= 20; turn++) {
         if (rank->rank == 0) {
-            fill(buffer, 300000, (unsigned)turn);
+            pattern_fill(buffer, 300000, (unsigned)turn);
         }
         job_require(co_team_bcast(team, 0, buffer, 300000, NULL) == 0, "bcast");
-        job_require(matches(buffer, 300000, (unsigned)turn), "wrong bytes in a bcast");
+        job_require(pattern_matches(buffer, 300000, (unsigned)turn), "wrong bytes in a bcast");
         atomic_fetch_add(&arrived, 1);
         while (atomic_load(&arrived) < turn * rank->job->size) {
             co_engine_progress(rank->engine);

@@ -24,6 +24,7 @@
 #include "base/settings.h"
 #include "engine_inside.h"
 #include "engine_job.h"
+#include "pattern.h"
 #include "mcast_inside.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 6, CALLERS_SLEEPS = 40 };
@@ -73,28 +74,14 @@ int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *timer
     return ready;
 }
 
-static void fill(unsigned char *data, size_t bytes, unsigned seed)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        data[i] = (unsigned char)(i * 31 + (i >> 8) * 7 + seed);
-    }
-}
-
-static void require_bytes(const unsigned char *data, size_t bytes, unsigned seed, const char *what)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        job_require(data[i] == (unsigned char)(i * 31 + (i >> 8) * 7 + seed), what);
-    }
-}
-
 static void one_bcast(struct job_rank *rank, struct co_team *team, int root, size_t bytes, unsigned seed)
 {
     unsigned char *buffer = calloc(1, bytes);
     if (rank->rank == root) {
-        fill(buffer, bytes, seed);
+        pattern_fill(buffer, bytes, seed);
     }
     job_require(co_team_bcast(team, root, buffer, bytes, NULL) == 0, "bcast");
-    require_bytes(buffer, bytes, seed, "wrong bytes in a bcast");
+    job_require(pattern_matches(buffer, bytes, seed), "wrong bytes in a bcast");
     free(buffer);
 }
 
@@ -111,7 +98,7 @@ static void begin_gather(struct job_rank *rank, struct co_team *team, struct gat
     *gather = (struct gather){.bytes = bytes, .seed = seed};
     gather->mine = calloc(1, bytes);
     gather->all = calloc((size_t)rank->job->size, bytes);
-    fill(gather->mine, bytes, seed + (unsigned)rank->rank);
+    pattern_fill(gather->mine, bytes, seed + (unsigned)rank->rank);
     job_require(co_team_iallgather(&gather->task, team, CO_CALL_IALLGATHER, gather->mine, gather->all, bytes) == 0,
                 "iallgather");
 }
@@ -124,8 +111,9 @@ static void end_gather(struct job_rank *rank, struct gather *gather)
     }
     job_require(co_task_result(gather->task) == 0, "iallgather result");
     for (int source = 0; source < rank->job->size; source++) {
-        require_bytes(gather->all + (size_t)source * gather->bytes, gather->bytes, gather->seed + (unsigned)source,
-                      "wrong bytes in an iallgather");
+        job_require(pattern_matches(gather->all + (size_t)source * gather->bytes, gather->bytes,
+                                    gather->seed + (unsigned)source),
+                    "wrong bytes in an iallgather");
     }
     co_task_release(gather->task);
     free(gather->mine);
@@ -231,7 +219,7 @@ static void break_while_sending(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 23);
     unsigned char *buffer = malloc(4 * LONG);
-    fill(buffer, 4 * LONG, 1);
+    pattern_fill(buffer, 4 * LONG, 1);
     uint64_t before = co_counter_read(CO_COUNT_DATA_SENT);
     pthread_barrier_wait(&rank->job->all);
     if (rank->rank == 1) {

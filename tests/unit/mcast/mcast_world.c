@@ -199,24 +199,6 @@ void world_settle(struct world *world, uint64_t limit_ns)
     }
 }
 
-void pattern_fill(unsigned char *data, size_t bytes, unsigned seed)
-{
-    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    for (size_t i = 0; i < bytes; i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        data[i] = (unsigned char)(state >> 56);
-    }
-}
-
-bool pattern_matches(const unsigned char *data, size_t bytes, unsigned seed)
-{
-    unsigned char *expected = malloc(bytes + 1);
-    pattern_fill(expected, bytes, seed);
-    bool same = memcmp(data, expected, bytes) == 0;
-    free(expected);
-    return same;
-}
-
 #define LIMIT_NS (UINT64_C(60) * 1000000000)
 
 void world_bcast(struct world *world, int root, size_t bytes, unsigned seed)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "mcast/mcast.h"
+#include "pattern.h"
 #include "transport/loopback/loopback.h"
 #include "transport/fault/lossy.h"
 
@@ -59,10 +60,6 @@ bool world_turn(struct world *world);
 void world_run(struct world *world, struct co_mcast_op **ops, int count, uint64_t limit_ns);
 // Until all endpoints are idle.
 void world_settle(struct world *world, uint64_t limit_ns);
-
-// Deterministic contents.
-void pattern_fill(unsigned char *data, size_t bytes, unsigned seed);
-bool pattern_matches(const unsigned char *data, size_t bytes, unsigned seed);
 
 // One Bcast or Allgather over all members, checked byte for byte.
 void world_bcast(struct world *world, int root, size_t bytes, unsigned seed);

@@ -96,9 +96,7 @@ static void open_narrow_world(void)
     own_reads = own_read_error = 0;
     clock_ns = 1;
     p2p_world_open(&world, &options);
-    for (size_t i = 0; i < LARGE; i++) {
-        sent[i] = (unsigned char)(i * 13 + i / 251);
-    }
+    lay_out_payload();
 }
 
 static void close_narrow_world(void)

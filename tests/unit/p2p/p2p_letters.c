@@ -10,19 +10,29 @@
 
 #include <cmocka.h>
 
+#include "pattern.h"
+
 static const struct co_matcher_config small_tables = {64, 64, 16};
 struct p2p_world world;
 unsigned char sent[LARGE], received[LARGE];
+
+void lay_out_payload(void)
+{
+    static bool is_filled;
+
+    if (!is_filled) {
+        pattern_fill(sent, LARGE, 0);
+        is_filled = true;
+    }
+    memset(received, 0xee, LARGE);
+}
 
 void open_world(int size, size_t eager_most, size_t credit, bool may_read)
 {
     struct p2p_world_options options = {
         .size = size, .eager_most = eager_most, .credit = credit, .may_read = may_read, .matcher = small_tables};
     p2p_world_open(&world, &options);
-    for (size_t i = 0; i < LARGE; i++) {
-        sent[i] = (unsigned char)(i * 13 + i / 251);
-    }
-    memset(received, 0xee, LARGE);
+    lay_out_payload();
 }
 
 struct co_p2p_send send_of(int from, int to, int tag, size_t bytes)

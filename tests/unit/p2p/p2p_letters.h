@@ -11,6 +11,8 @@ enum { LARGE = 9 << 20 }; // more than is read at once
 extern struct p2p_world world;
 extern unsigned char sent[LARGE], received[LARGE]; // 0xee where nothing has arrived
 
+// The payload, the same in all worlds, and nothing received.
+void lay_out_payload(void);
 void open_world(int size, size_t eager_most, size_t credit, bool may_read);
 struct co_p2p_send send_of(int from, int to, int tag, size_t bytes);
 struct co_p2p_receive receive_at(int rank, size_t room);

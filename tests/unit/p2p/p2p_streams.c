@@ -48,10 +48,7 @@ void open_streams(int size, size_t credit)
                                         .read = read_or_not,
                                         .matcher = {64, 64, 16}};
     p2p_world_open(&world, &options);
-    for (size_t i = 0; i < LARGE; i++) {
-        sent[i] = (unsigned char)(i * 13 + i / 251);
-    }
-    memset(received, 0xee, LARGE);
+    lay_out_payload();
     reads = read_error = 0;
     while_reading = NULL;
 }

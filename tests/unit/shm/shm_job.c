@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pattern.h"
+
 #define WORDS 16
 #define VALUES 8 // of one exchange
 
@@ -100,29 +102,25 @@ uint64_t shm_job_draw(uint64_t *state)
     return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-static unsigned char content(uint64_t operation, int member, size_t position)
+static uint64_t seed_of(uint64_t operation, int member)
 {
-    uint64_t word = operation * 31 + (uint64_t)member * 1009 + position / 7 * 131 + position;
-    return (unsigned char)(word * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+    return operation << 16 | (uint64_t)member;
 }
 
 void shm_job_fill(char *block, uint64_t operation, int member, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        block[i] = (char)content(operation, member, i);
-    }
+    pattern_fill(block, bytes, seed_of(operation, member));
 }
 
 bool shm_job_holds(const char *block, uint64_t operation, int member, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        if (block[i] != (char)content(operation, member, i)) {
-            fprintf(stderr, "operation %llu of %zu bytes: byte %zu of member %d is wrong\n",
-                    (unsigned long long)operation, bytes, i, member);
-            return false;
-        }
+    bool holds = pattern_matches(block, bytes, seed_of(operation, member));
+
+    if (!holds) {
+        fprintf(stderr, "operation %llu of %zu bytes: those of member %d are wrong\n", (unsigned long long)operation,
+                bytes, member);
     }
-    return true;
+    return holds;
 }
 
 int shm_job_open_members(struct shm_rank *self, struct co_shm_team **team, uint64_t id, const int *members, int count,
