@@ -27,7 +27,8 @@ static bool message_read(const struct co_p2p *p2p, struct co_p2p_message *messag
     message->bytes = packet->bytes;
     message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_RTS : CO_MESSAGE_EAGER;
     message->first_fragment = message->arrived = 0;
-    message->is_in_pieces = false;
+    message->stored_ns = 0;
+    message->is_in_pieces = message->has_waited = false;
     message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
     message->node.source = packet->source;
     message->node.tag = packet->tag;
@@ -181,8 +182,7 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_RTS:
         return message_on_packet(p2p, peer, packet, payload);
     case CO_PACKET_FIRST:
-        co_p2p_on_fragment(p2p, peer, payload, packet->bytes);
-        return true;
+        return co_p2p_on_fragment(p2p, peer, payload, packet->bytes);
     case CO_PACKET_DATA:
         co_p2p_on_data(p2p, peer, packet->context, payload, packet->bytes);
         return true;

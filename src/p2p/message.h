@@ -25,9 +25,11 @@ struct co_p2p_message {
     int peer;
     bool wants_ack;
     bool is_in_pieces; // RTS
+    bool has_waited;   // RTS: its first piece, for a turn in the ring
     size_t bytes;
     uint64_t operation, address;    // of the sender
     size_t first_fragment, arrived; // RTS: bytes that come unasked, and of them those that are in `payload`
+    uint64_t stored_ns;             // what it took to copy those there, where a trial asks
     struct co_p2p_send *send;       // FROM_SELF
     struct co_p2p_message *next_free;
     unsigned char *payload; // EAGER: `small`, or allocated

@@ -59,8 +59,10 @@ static int channels_poll(struct co_p2p *p2p, int most)
 
 void co_p2p_take_last_packets(struct co_p2p *p2p)
 {
+    p2p->takes_all = true;
     for (int i = 0; i < LAST_LOOKS && channels_poll(p2p, LAST_LOOKS) > 0; i++) {
     }
+    p2p->takes_all = false;
 }
 
 static void peer_lose(struct co_p2p *p2p, int peer)
@@ -125,6 +127,7 @@ static int streams_poll(struct co_p2p *p2p)
 static int p2p_progress(struct co_p2p *p2p)
 {
     int events = channels_poll(p2p, PACKETS_AT_ONCE);
+    p2p->turns++;
     if (p2p->config.remote_channel != NULL) {
         events += co_p2p_transfer_end(p2p);
         peers_lose_broken(p2p);

@@ -51,7 +51,7 @@ struct co_p2p {
     int rts_pending;                             // sends inside the node that no buffered copy stands for, not done
     size_t first_fragment_most;                  // bytes
     size_t surely_eager;                         // bytes, from whatever peer
-    unsigned busy_turns;                         // while there are such receives
+    unsigned turns, busy_turns;                  // of progress; while there are such receives
     struct co_hash_map contexts;                 // by id
     struct co_p2p_context *last_context;         // that a message was for, always one; nobody's: none, or lanes match
     struct co_p2p_ended *ended;                  // communicators, NULL: none has
@@ -74,6 +74,7 @@ struct co_p2p {
     unsigned caller_moves, moves_seen; // by the program's threads; by the thread that has the background
     _Atomic bool has_lost_one;         // of the peers; written with the lock
     bool has_broken_one;               // struct co_p2p_peer
+    bool takes_all;                    // no piece is left in its ring
     _Atomic int probed;                // for whose messages somebody has looked in vain, -1: nobody has
     _Atomic uint64_t advances;
     _Atomic uint64_t ends; // of sends and receives; written with the lock

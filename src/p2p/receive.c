@@ -35,7 +35,7 @@ static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receiv
     receive->done_bytes = 0;
     receive->message = message;
     co_p2p_sees_exchange(p2p, message->peer);
-    co_p2p_trials_begin(p2p, receive, message->is_in_pieces);
+    co_p2p_trials_begin(p2p, receive, message);
     if (message->is_in_pieces) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Receives of what streams (stream_send.c). The pieces of the first fragment of an RTS follow it in the ring, of one
-// RTS at a time, so they need no name; they go straight into the receive, or are kept with the message until there is
-// one. All of them come, even those that the receive has no room for: a sender that has not heard of it reads its
-// buffer until then. When no piece comes for a while although some are wanted, the sender computes or has lost its
-// core, and the rest is read from its memory, where the kernel allows it; the gate keeps the sender from going on
-// meanwhile (models/gate.pml). Hot; lock held.
+// RTS at a time, so they need no name; they go straight into the receive. Without one they are left in the ring for a
+// turn, for whoever has just received another message may ask for this one next; then they are kept with the message,
+// since there may be others behind them. All of them come, even those that the receive has no room for: a sender that
+// has not heard of it reads its buffer until then. When no piece comes for a while although some are wanted, the sender
+// computes or has lost its core, and the rest is read from its memory, where the kernel allows it; the gate keeps the
+// sender from going on meanwhile (models/gate.pml). Hot; lock held.
 #include "p2p/stream_receive.h"
 
 #include <errno.h>
@@ -56,21 +57,29 @@ static void receive_take_piece(struct co_p2p_receive *receive, const unsigned ch
     }
 }
 
-void co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes)
+bool co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
     struct co_p2p_message *message = from->fragment_message;
+    bool is_some = bytes <= from->fragment_left;
+    if (is_some && message != NULL && !message->has_waited && !p2p->takes_all) {
+        message->has_waited = true;
+        return false;
+    }
     from->pieces++;
-    if (bytes > from->fragment_left) {
-        return;
+    if (!is_some) {
+        return true;
     }
     from->fragment_left -= bytes;
     if (from->fragment_receive != NULL) {
         receive_take_piece(from->fragment_receive, payload, bytes);
     } else if (message != NULL) {
+        uint64_t begin_ns = co_p2p_trials_clock(p2p, message);
         co_memory_copy(message->payload + message->arrived, payload, bytes);
         message->arrived += bytes;
+        message->stored_ns += begin_ns > 0 ? p2p->config.now_ns() - begin_ns : 0;
     }
+    return true;
 }
 
 void co_p2p_on_data(struct co_p2p *p2p, int peer, uint64_t handle, const unsigned char *payload, size_t bytes)

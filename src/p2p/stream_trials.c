@@ -8,16 +8,20 @@
 #include "base/copy_trials.h"
 #include "p2p/stream_receive.h"
 
-#define LEAST ((size_t)16 << 10) // bytes: what is shorter would show the price of the clock
-#define SPELL_MOST 16            // messages: one that does not end is cut, and its parts count
-#define PER_BYTES_SHIFT 20       // messages of a class differ: times are those of so many bytes
+#define LEAST ((size_t)8 << 10) // bytes: what is shorter would show the price of the clock
+#define SPELL_MOST 64           // messages: one that does not end is cut, and its parts count
+#define SPELL_LONG 16           // messages: more count twice, so that trials of windows are not that long
+#define PER_BYTES_SHIFT 20      // messages of a class differ: times are those of so many bytes
+#define TURNS_AT_ONCE 1         // after the one in which they are asked for: so soon comes only what was there
 
 // What comes from a peer.
 struct co_p2p_incoming {
     struct co_copy_trials trials;
     // The spell.
-    uint64_t begin_ns; // 0: it is not timed
-    uint64_t bytes;    // that have come
+    uint64_t begin_ns;  // 0: it is not timed
+    uint64_t bytes;     // that have come
+    uint64_t before_ns; // that copying took before its begin
+    unsigned turns;     // at its begin
     unsigned under_way, ended;
     unsigned class;
     enum co_copy_path path;
@@ -33,19 +37,38 @@ static void spell_begin(const struct co_p2p *p2p, struct co_p2p_incoming *incomi
 {
     incoming->begin_ns = incoming->trials.is_on ? p2p->config.now_ns() : 0;
     incoming->bytes = incoming->ended = 0;
+    incoming->before_ns = 0;
+    incoming->turns = p2p->turns;
     incoming->is_mixed = false;
+}
+
+// Bytes that were there before they were asked for have been copied, too: by their sender, in its program's time and
+// not meanwhile, and once more by us where they were kept.
+static uint64_t spell_took_ns(const struct co_p2p *p2p, const struct co_p2p_incoming *incoming)
+{
+    uint64_t took_ns = p2p->config.now_ns() - incoming->begin_ns;
+    bool came_at_once = p2p->turns - incoming->turns <= TURNS_AT_ONCE && incoming->path == CO_COPY_BY_RING;
+
+    return incoming->before_ns > 0 ? took_ns + 2 * incoming->before_ns : came_at_once ? 2 * took_ns : took_ns;
 }
 
 static void spell_end(const struct co_p2p *p2p, struct co_p2p_incoming *incoming)
 {
     if (incoming->begin_ns != 0 && !incoming->is_mixed && co_trial_wants(&incoming->trials, incoming->class)) {
-        uint64_t took_ns = p2p->config.now_ns() - incoming->begin_ns;
-        co_trial_took(&incoming->trials, incoming->class, incoming->path,
-                      (took_ns << PER_BYTES_SHIFT) / incoming->bytes);
+        uint64_t took_ns = (spell_took_ns(p2p, incoming) << PER_BYTES_SHIFT) / incoming->bytes;
+        for (int i = 0; i < (incoming->ended > SPELL_LONG ? 2 : 1); i++) {
+            co_trial_took(&incoming->trials, incoming->class, incoming->path, took_ns);
+        }
     }
 }
 
-void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, bool is_streamed)
+uint64_t co_p2p_trials_clock(const struct co_p2p *p2p, const struct co_p2p_message *message)
+{
+    const struct co_p2p_incoming *incoming = p2p->peers[message->peer].incoming;
+    return incoming != NULL && co_trial_wants(&incoming->trials, class_of(message->bytes)) ? p2p->config.now_ns() : 0;
+}
+
+void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     struct co_p2p_peer *from = &p2p->peers[receive->peer];
     receive->is_trial =
@@ -57,12 +80,14 @@ void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, boo
     if (!receive->is_trial) {
         return;
     }
-    enum co_copy_path path = is_streamed ? CO_COPY_BY_RING : CO_COPY_STRAIGHT;
+    enum co_copy_path path = message->is_in_pieces ? CO_COPY_BY_RING : CO_COPY_STRAIGHT;
     co_trial_next(&from->incoming->trials, class_of(receive->bytes), path);
     co_trial_went(&from->incoming->trials, class_of(receive->bytes), path);
     if (from->incoming->under_way++ == 0) {
         spell_begin(p2p, from->incoming);
     }
+    from->incoming->before_ns += message->stored_ns;
+    from->incoming->is_mixed |= message->arrived > 0 && message->stored_ns == 0; // kept before the trial
 }
 
 void co_p2p_trials_refused(struct co_p2p *p2p, const struct co_p2p_receive *receive)

@@ -8,10 +8,12 @@
 #ifndef CASTOFF_P2P_STREAM_TRIALS_H
 #define CASTOFF_P2P_STREAM_TRIALS_H
 
-#include "p2p/p2p_state.h"
+#include "p2p/message.h"
 
 // A receive has met an RTS.
-void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, bool is_streamed);
+void co_p2p_trials_begin(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message);
+// The time, if it is to be known how long it takes to keep pieces of this message; else 0.
+uint64_t co_p2p_trials_clock(const struct co_p2p *p2p, const struct co_p2p_message *message);
 // The kernel does not read them.
 void co_p2p_trials_refused(struct co_p2p *p2p, const struct co_p2p_receive *receive);
 // All its bytes have come.

@@ -134,10 +134,11 @@ under_open_mpi() {
     *) skip "Open MPI 5.0" "Debian 13 has another: ${version:-none}"; return ;;
     esac
     [ -z "$suite" ] || { mpich_suite open_mpi; return; }
-    # Not with two programs in a job: mpirun of Debian 13's 5.0.7 itself does not survive that (segmentation fault). And what
-    # has nothing to do is there the same request for all calls, natively, too (ialltoall_outstanding).
+    # Not with two programs in a job: mpirun of Debian 13's 5.0.7 itself does not survive that (segmentation fault). What has
+    # nothing to do is there the same request for all calls, natively, too (ialltoall_outstanding). And that mpirun ends the
+    # others as soon as one has left without MPI_Finalize, before or after they print (finalize_missing).
     programs "Open MPI, the library of this machine" mpi/run.sh /castoff/build-here/libcastoff.so --without init_two_programs \
-        --without ialltoall_outstanding "${arguments[@]}"
+        --without ialltoall_outstanding --without finalize_missing "${arguments[@]}"
     # Where communicators may be revoked, castoff stays off and says so.
     root_may=(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
     inside env "${root_may[@]}" mpirun --with-ft ulfm --oversubscribe -n 2 -x LD_PRELOAD=/castoff/build-here/libcastoff.so \

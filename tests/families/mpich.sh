@@ -27,11 +27,12 @@ make -s mpich || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 # and so is a persistent collective that fails at one rank (persistent_failed), which ends the job there.
 # ibcast_left_alone wants MPI_Open_port, which is not there with UCX, and a root whose start moves it: here worker threads do.
 # Hydra ends the others as soon as one rank has left without MPI_Finalize, before or after they print (finalize_missing).
+# UCX complains, with the time, of files of the program's at the numbers of its own (init_closed_streams).
 left_out=()
 for program in bcast_over_2gib allgatherv_over_2gib ialltoall_over_2gib allgatherv_shapes iallgather_statuses \
     iallgather_failed_neighbour fortran_persistent_collectives ialltoall_before_wait ialltoall_freed \
     ialltoall_statuses ibcast_left_alone persistent_errors_mixed persistent_failed persistent_order persistent_starts \
-    finalize_missing; do
+    finalize_missing init_closed_streams; do
     left_out+=(--without "$program")
 done
 [ $# -gt 0 ] || set -- --mode native --mode on bcast allgather alltoall comm_ init_ fortran_ persistent_ finalize_ cxx_

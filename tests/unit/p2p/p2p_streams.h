@@ -9,6 +9,7 @@
 enum { FIRST_FRAGMENT = 32 << 10, STREAM_MOST = 1 << 20, EAGER = 4096 };
 
 extern int reads, read_error;       // so many, and what they say instead
+extern uint64_t look_ns;            // passes with every look at the clock; 0 if nobody says so
 extern void (*while_reading)(void); // NULL: nothing
 extern bool tries_streams;          // for open_streams; false if nobody says so
 extern bool is_crowded;             // likewise

@@ -5,13 +5,12 @@
 
 #include "p2p_world.h"
 
-#include <stdlib.h>
-
 struct tap {
     struct co_channel channel; // first
     struct co_channel *real;
     int rank, first;
-    size_t granted; // packets for which there was room
+    size_t granted;               // packets for which there was room
+    bool is_left[P2P_WORLD_MOST]; // the next packet is still there, and has been seen
     co_channel_handler *handler;
     void *arg;
 };
@@ -23,11 +22,11 @@ static struct tap taps[2 * P2P_WORLD_MOST];
 static bool hand_over(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct tap *tap = arg;
-    p2p_tap_hooks.on_packet(tap->rank, tap->first + peer, packet);
-    if (!tap->handler(tap->arg, peer, packet, payload)) {
-        abort(); // out of memory: the hook would see it twice
+    if (!tap->is_left[peer]) {
+        p2p_tap_hooks.on_packet(tap->rank, tap->first + peer, packet);
     }
-    return true;
+    tap->is_left[peer] = !tap->handler(tap->arg, peer, packet, payload);
+    return !tap->is_left[peer];
 }
 
 static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,

@@ -146,6 +146,57 @@ static void windows_count_as_a_whole(void **state)
     close_trials();
 }
 
+// Both begin to send before they receive: copying here and copying there take their turns.
+static void what_came_early_was_copied_before(void **state)
+{
+    enum { SHORT = 20000 };
+    int in_pieces = 0;
+    (void)state;
+    open_trials(1500, 1000);
+    for (int i = 0; i < 2 * ENOUGH; i++) {
+        struct co_p2p_send send = send_of(0, 1, 0, SHORT);
+        struct co_p2p_receive receive = receive_at(1, SHORT);
+        co_p2p_send(&send);
+        co_p2p_progress(world.ranks[1]); // the RTS
+        co_p2p_receive(&receive, 0, 0);
+        pass_ns(send.is_in_pieces ? pieces_ns : 0);
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 0, SHORT);
+        in_pieces = i < ENOUGH ? 0 : in_pieces + send.is_in_pieces;
+    }
+    assert_int_equal(in_pieces, 0);
+    close_trials();
+}
+
+// Messages whose pieces were kept are there at once, and have been copied once more.
+static void what_was_kept_was_copied_twice(void **state)
+{
+    enum { SHORT = 20000 };
+    int in_pieces = 0;
+    (void)state;
+    open_trials(2000, 0);
+    look_ns = 1000;
+    for (int i = 0; i < 2 * ENOUGH; i++) {
+        struct co_p2p_send sends[2];
+        struct co_p2p_receive receives[2];
+        for (int k = 0; k < 2; k++) {
+            sends[k] = send_of(0, 1, k, SHORT);
+            co_p2p_send(&sends[k]);
+        }
+        streams_move(1);
+        for (int k = 1; k >= 0; k--) {
+            receives[k] = receive_at(1, SHORT);
+            co_p2p_receive(&receives[k], 0, k);
+            p2p_world_settle(&world);
+            check_received(&receives[k], 0, k, SHORT);
+            in_pieces = i < ENOUGH ? 0 : in_pieces + sends[k].is_in_pieces;
+        }
+    }
+    look_ns = 0;
+    assert_in_range(in_pieces, 0, CO_COPY_TRIAL_TIMES); // one more trial
+    close_trials();
+}
+
 static void what_is_mixed_counts_for_nothing(void **state)
 {
     (void)state;
@@ -201,6 +252,8 @@ int main(void)
         cmocka_unit_test(a_right_guess_stays),
         cmocka_unit_test(sizes_go_their_own_ways),
         cmocka_unit_test(windows_count_as_a_whole),
+        cmocka_unit_test(what_came_early_was_copied_before),
+        cmocka_unit_test(what_was_kept_was_copied_twice),
         cmocka_unit_test(what_is_mixed_counts_for_nothing),
         cmocka_unit_test(long_messages_may_take_longer),
         cmocka_unit_test(what_cannot_be_read_comes_in_pieces),
