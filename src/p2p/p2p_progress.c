@@ -22,7 +22,7 @@
 #define COUNT_EVERY 256    // turns: the counters that others may look at (castoff top)
 #define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
 #define LAST_LOOKS 64      // at what a peer has written: more than its ring holds
-#define POLLS_MOST 16      // until a ring is empty
+#define POLLS_MOST 32      // until a ring is empty, of so many packets: it has no more slots
 
 static void peers_lose_broken(struct co_p2p *p2p);
 

@@ -175,7 +175,10 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
     struct co_p2p_peer *from = &p2p->peers[peer];
     uint64_t nobody = 0, now_ns;
     const struct co_p2p_receive *first = from->first_stream;
-    if (first == NULL || !co_p2p_may_read(p2p, first)) {
+    while (first != NULL && !co_p2p_may_read(p2p, first)) {
+        first = first->next; // those behind it need not wait
+    }
+    if (first == NULL) {
         return 0;
     }
     if (stream_is_still_stopped(p2p, peer, first)) {
@@ -223,6 +226,10 @@ bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all
     bool may_be_read = answer != NULL && all_is_taken && receive != NULL;
     if (!may_be_read || !stream_read_all(p2p, receive)) {
         stream_leave(p2p, peer, may_be_read ? receive : NULL, answer);
+        if (may_be_read) {
+            co_p2p_trials_refused(p2p, receive);
+            receive->address = 0; // those behind it may be others' memory
+        }
         return false;
     }
     p2p->peers[peer].read_operation = receive->sender_operation;

@@ -240,6 +240,52 @@ static void where_the_kernel_refuses(void **state)
     close_streams(false);
 }
 
+static void make_nothing(void *arg, size_t from, size_t to)
+{
+    (void)arg;
+    (void)from;
+    (void)to;
+}
+
+static void read_the_next(void)
+{
+    read_error = reads > 1 ? 0 : -EPERM;
+}
+
+// It is made while it goes, or its memory is a kind that the kernel does not read.
+static void what_cannot_be_read_holds_up_nobody(void **state)
+{
+    enum { BYTES = 200000 };
+    (void)state;
+    for (int is_refused = 0; is_refused < 2; is_refused++) {
+        struct co_p2p_send sends[2];
+        struct co_p2p_receive receives[2];
+        open_streams(2, 1 << 20);
+        while_reading = read_the_next;
+        read_error = is_refused ? -EPERM : 0;
+        reads = is_refused ? 0 : 1;
+        for (int i = 0; i < 2; i++) {
+            sends[i] = send_of(0, 1, i, BYTES);
+            sends[i].make = i == 0 && !is_refused ? make_nothing : NULL;
+            receives[i] = receive_at(1, BYTES);
+            receives[i].buffer = received + (size_t)i * BYTES;
+            co_p2p_receive(&receives[i], 0, i);
+            co_p2p_send(&sends[i]);
+        }
+        wait_in_vain(1);
+        wait_in_vain(1);
+        assert_false(co_p2p_receive_is_done(&receives[0]));
+        assert_true(co_p2p_receive_is_done(&receives[1]));
+        assert_int_equal(reads, 2);
+        p2p_world_settle(&world);
+        for (int i = 0; i < 2; i++) {
+            assert_true(co_p2p_receive_is_done(&receives[i]) && co_p2p_send_is_done(&sends[i]));
+            assert_memory_equal(receives[i].buffer, sent, BYTES);
+        }
+        close_streams(false);
+    }
+}
+
 // Taken by a matched probe, or dropped, while its first pieces come.
 static void taken_while_it_comes(void **state)
 {
@@ -345,6 +391,7 @@ int main(void)
                                        cmocka_unit_test(two_of_one_sender),
                                        cmocka_unit_test(two_that_stop),
                                        cmocka_unit_test(where_the_kernel_refuses),
+                                       cmocka_unit_test(what_cannot_be_read_holds_up_nobody),
                                        cmocka_unit_test(taken_while_it_comes),
                                        cmocka_unit_test(a_peer_that_ends),
                                        cmocka_unit_test(a_communicator_that_ends)};
