@@ -13,6 +13,8 @@
 enum p2p_kind {
     P2P_LATENCY,
     P2P_BANDWIDTH,
+    P2P_ONE_WAY,
+    P2P_EXCHANGE,
     P2P_SENDRECV,
     P2P_PERSISTENT,
     P2P_PROBE,
@@ -32,7 +34,7 @@ struct p2p_call {
     bool is_from_any, is_reverse; // receives name MPI_ANY_SOURCE; what came last goes first
 };
 
-enum { P2P_CALLS = 18, P2P_SIDES = 2, P2P_STEPS_MAX = 64, P2P_WINDOW = 128 };
+enum { P2P_CALLS = 20, P2P_SIDES = 2, P2P_STEPS_MAX = 64, P2P_WINDOW = 128 };
 
 extern const struct p2p_call p2p_calls[P2P_CALLS];
 

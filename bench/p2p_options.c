@@ -11,6 +11,8 @@
 const struct p2p_call p2p_calls[P2P_CALLS] = {
     {"latency", P2P_LATENCY, false, false},
     {"bandwidth", P2P_BANDWIDTH, false, false},
+    {"one-way", P2P_ONE_WAY, false, false},
+    {"exchange", P2P_EXCHANGE, false, false},
     {"sendrecv", P2P_SENDRECV, false, false},
     {"persistent", P2P_PERSISTENT, false, false},
     {"probe", P2P_PROBE, false, false},

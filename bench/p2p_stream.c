@@ -16,7 +16,15 @@ int p2p_stream_window(size_t bytes)
 
 static size_t payload_of(const struct p2p_call *call, size_t bytes)
 {
-    return call->kind == P2P_BANDWIDTH ? (size_t)p2p_stream_window(bytes) * bytes : bytes;
+    size_t messages = call->kind == P2P_BANDWIDTH  ? (size_t)p2p_stream_window(bytes)
+                      : call->kind == P2P_EXCHANGE ? 2
+                                                   : 1;
+    return messages * bytes;
+}
+
+static bool both_receive(const struct p2p_call *call)
+{
+    return call->kind != P2P_BANDWIDTH && call->kind != P2P_ONE_WAY;
 }
 
 size_t p2p_stream_room(const struct p2p_call *call, size_t bytes)
@@ -112,7 +120,7 @@ double p2p_stream_sample(struct p2p_run *run, MPI_Comm comm, const struct p2p_ca
     fill(run, call, bytes, coll_data_seed(turn, run->rank));
     MPI_Barrier(run->control);
     double took = time_call(run, comm, call->kind, (int)bytes, batch);
-    if (call->kind != P2P_BANDWIDTH || !run->is_first) {
+    if (both_receive(call) || !run->is_first) {
         *wrong += count_wrong(run, call, bytes, coll_data_seed(turn, run->peer));
     }
     return run->is_first ? took / batch : 0;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages as programs send them beside MPI_Send and MPI_Recv. All but sendrecv go there and back, half of it is told.
+// Messages as programs send them beside MPI_Send and MPI_Recv. From `persistent` on they go there and back, half of it
+// is told.
+//   one-way     MPI_Send here, MPI_Recv there, many in a row and then a word back, time of a message
+//   exchange    MPI_Isend of two messages, MPI_Recv of two, MPI_Waitall, on both at once, time of all
 //   sendrecv    MPI_Sendrecv in both directions at once, time of a call
 //   persistent  MPI_Start and MPI_Wait of persistent requests
 //   probe       MPI_Probe, MPI_Get_count and MPI_Recv
@@ -12,6 +15,39 @@
 #include <string.h>
 
 enum { BLOCK = 8 };
+
+static double time_one_way(const struct p2p_run *run, MPI_Comm comm, int bytes, int batch)
+{
+    double start = p2p_now();
+    for (int i = 0; i < batch; i++) {
+        if (run->is_first) {
+            MPI_Send(run->send, bytes, MPI_BYTE, run->peer, 1, comm);
+        } else {
+            MPI_Recv(run->receive, bytes, MPI_BYTE, run->peer, 1, comm, MPI_STATUS_IGNORE);
+        }
+    }
+    if (run->is_first) {
+        MPI_Recv(NULL, 0, MPI_BYTE, run->peer, 2, comm, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, run->peer, 2, comm);
+    }
+    return p2p_now() - start;
+}
+
+static double time_exchange(const struct p2p_run *run, MPI_Comm comm, int bytes, int batch)
+{
+    double start = p2p_now();
+    for (int i = 0; i < batch; i++) {
+        for (int k = 0; k < 2; k++) {
+            MPI_Isend(run->send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, run->peer, k, comm, &run->requests[k]);
+        }
+        for (int k = 0; k < 2; k++) {
+            MPI_Recv(run->receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, run->peer, k, comm, MPI_STATUS_IGNORE);
+        }
+        MPI_Waitall(2, run->requests, MPI_STATUSES_IGNORE);
+    }
+    return p2p_now() - start;
+}
 
 static double time_sendrecv(const struct p2p_run *run, MPI_Comm comm, int bytes, int batch)
 {
@@ -129,6 +165,10 @@ double p2p_usage_time(const struct p2p_run *run, MPI_Comm comm, enum p2p_kind ki
 {
     struct end end = {.run = run, .comm = comm, .bytes = bytes};
     switch (kind) {
+    case P2P_ONE_WAY:
+        return time_one_way(run, comm, bytes, batch);
+    case P2P_EXCHANGE:
+        return time_exchange(run, comm, bytes, batch);
     case P2P_SENDRECV:
         return time_sendrecv(run, comm, bytes, batch);
     case P2P_PERSISTENT:

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/check.sh"
 
 run "$castoff" bench p2p --calls bcast
-ok "a collective is no message" err_has "'bcast' is none of the calls latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, "
+ok "a collective is no message" err_has "'bcast' is none of the calls latency, bandwidth, one-way, exchange, sendrecv, persistent, probe, test, ssend, vector, rate, "
 ok "a collective is no message: status 2" status_is 2
 run "$castoff" bench --calls latency
 ok "a message is no collective" err_has "'latency' is none of the calls bcast, "
@@ -32,15 +32,15 @@ short="--seconds 0 --rounds-min 6"
 # shellcheck disable=SC2086 # several words
 run "$castoff" bench p2p --stock-only $short --sizes 1,5000 --depths 0,20 --plot --csv "$work/b.csv" --json "$work/b.json"
 ok "stock against stock: status 0" status_is 0
-ok "stock against stock: all bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 35 ]
-ok "stock against stock: every call has its table" [ "$(grep -c 'ratio = stock / castoff' "$work/out")" -eq 18 ]
-ok "stock against stock: sizes" [ "$(grep -c '^#   size B' "$work/out")" -eq 8 ]
+ok "stock against stock: all bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 39 ]
+ok "stock against stock: every call has its table" [ "$(grep -c 'ratio = stock / castoff' "$work/out")" -eq 20 ]
+ok "stock against stock: sizes" [ "$(grep -c '^#   size B' "$work/out")" -eq 10 ]
 ok "stock against stock: depths" [ "$(grep -c '^#    depth' "$work/out")" -eq 10 ]
 ok "stock against stock: and says so" out_has '^# stock against stock: castoff is not there'
 ok "stock against stock: a plot" out_has '^# unexpected-any-reverse 20  *\['
 ok "stock against stock: CSV, two sides at each point" [ "$(grep -c '^posted-any-reverse,2,' "$work/b.csv")" -eq 4 ]
 ok "stock against stock: JSON has depths" [ "$(grep -c '"depth": 20' "$work/b.json")" -eq 10 ]
-ok "stock against stock: JSON has sizes" [ "$(grep -c '"bytes": 5000' "$work/b.json")" -eq 8 ]
+ok "stock against stock: JSON has sizes" [ "$(grep -c '"bytes": 5000' "$work/b.json")" -eq 10 ]
 # shellcheck disable=SC2086
 run "$castoff" bench p2p -n 4 --stock-only $short --batch 2 --sizes 8 --depths 3 --calls latency,posted-reverse,unexpected
 ok "two pairs: bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 3 ]
@@ -115,7 +115,7 @@ END
 mpicc -shared -fPIC -o "$work/spoil.so" "$work/spoil.c" || exit 1
 # shellcheck disable=SC2086
 run "$castoff" bench p2p --stock-only $short --sizes 8 --depths 2 --mpirun-options "-x LD_PRELOAD=$work/spoil.so"
-ok "wrong bytes: found by every call" [ "$(grep -c ' WRONG:[1-9]' "$work/out")" -eq 18 ]
+ok "wrong bytes: found by every call" [ "$(grep -c ' WRONG:[1-9]' "$work/out")" -eq 20 ]
 ok "wrong bytes: status 1" status_is 1
 
 # What the ranks are given: messages on, unless somebody says otherwise.
@@ -129,7 +129,7 @@ given() { # option...
     CASTOFF_LAB_HOSTS=2 CASTOFF_LAB_MPIRUN=$work/lab-mpirun run "$castoff" bench p2p "$@"
 }
 given
-ok "messages are on" err_has '--set CASTOFF_P2P=yes .*bench/p2p --calls latency,bandwidth,sendrecv,'
+ok "messages are on" err_has '--set CASTOFF_P2P=yes .*bench/p2p --calls latency,bandwidth,one-way,exchange,sendrecv,'
 ok "usual depths" err_has '--depths 0,16,128,1024,4096,16384 '
 given --set P2P=auto
 ok "a setting comes after it" err_has 'CASTOFF_P2P=yes .*P2P=auto'

@@ -28,6 +28,8 @@ static const struct co_bench_call calls[] = {
     {"overlap-ialltoallv", "MPI_Ialltoallv, overlap with computation", false, false, false},
     {"latency", "MPI_Send and MPI_Recv there and back, half of it", true, false, false},
     {"bandwidth", "MPI_Isend and MPI_Irecv in a window, time of a message", true, false, false},
+    {"one-way", "MPI_Send here and MPI_Recv there in a row, time of a message", true, false, false},
+    {"exchange", "two MPI_Isend and two MPI_Recv on both at once", true, false, false},
     {"sendrecv", "MPI_Sendrecv in both directions at once", true, false, false},
     {"persistent", "MPI_Start and MPI_Wait of persistent requests there and back, half of it", true, false, false},
     {"probe", "MPI_Send, MPI_Probe and MPI_Recv there and back, half of it", true, false, false},
