@@ -3,8 +3,8 @@
 // Whether messages of a size from a peer inside the node come faster in pieces or read straight, learned by their
 // receiver in use (base/copy_trials.h), for it alone knows when both were there and when all bytes were. It tells their
 // sender with its answers which path the next ones of that size should take. What is timed is a spell in which messages
-// are under way, from the first RTS that has met its receive to the last end; so the price of a window of them is
-// right, too, whose first bytes come before they are asked for. Lock held.
+// are under way, from the first RTS that has met its receive to the last end, so that a window of them has its price as
+// a whole; and what copying cost before, of bytes that were there when they were asked for. Lock held.
 #ifndef CASTOFF_P2P_STREAM_TRIALS_H
 #define CASTOFF_P2P_STREAM_TRIALS_H
 
