@@ -17,9 +17,9 @@ CPPFLAGS ?=
 LDFLAGS ?=
 # A warning of a compiler that we have not met is no reason to build nothing; where we work on castoff, it is one to mend it. A
 # function that nothing declares is a mistake everywhere, and GCC 14 ends there. What sanitizers watch is built without them, too,
-# and better seen through there.
+# and better seen through there: the other warnings are that build's.
 WARNINGS_FAIL := $(if $(filter 1,$(DEV))$(filter true,$(CI)),-Werror)
-WARN    := $(if $(SAN),-w,-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit $(WARNINGS_FAIL))
+WARN    := -Werror=implicit $(if $(SAN),,-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WARNINGS_FAIL))
 # Hardening, of all that runs, above all of the daemons, which run as root; HARDEN=no is for measuring what it costs. What a
 # compiler does not know for its machine is left out; sanitizers see more than _FORTIFY_SOURCE and do not go with it.
 HARDEN   ?= yes

@@ -82,7 +82,7 @@ static bool trace_packet(void *arg, int place, const struct co_packet *packet, c
     bool is_taken = poll->handler(poll->arg, place, packet, payload);
     co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", place, text,
            is_taken ? packet_verdict(p2p, route->peers == NULL ? place : route->peers[place], &head, before)
-                    : "left there for now");
+                    : "left where it is");
     return is_taken;
 }
 

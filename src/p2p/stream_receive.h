@@ -8,6 +8,7 @@
 
 void co_p2p_fragment_begin(struct co_p2p *p2p, int peer, const struct co_p2p_message *message);
 void co_p2p_fragment_store(struct co_p2p *p2p, struct co_p2p_message *message);
+// A first piece. False: it stays in the ring, and comes again.
 bool co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes);
 void co_p2p_on_data(struct co_p2p *p2p, int peer, uint64_t handle, const unsigned char *payload, size_t bytes);
 void co_p2p_accept_stream(struct co_p2p_receive *receive, struct co_p2p_message *message); // which is gone
